@@ -170,31 +170,48 @@ end $$;
 -- After a crash of the server, the latest changes of leases may be missing. A holder then renews what
 -- it has, and a thread that another process has taken in the meantime is protected by the comparison
 -- of the newest checkpoint in save(). So leases need not wait for the disk.
+--
+-- A lease is taken only from a holder whose running calls of save() have ended: later calls find the
+-- new holder. So one time decides which leases have ended, and only the leases of locked holders are
+-- taken. A thread that has got another holder meanwhile is tried again if it is to be taken over.
 create or replace function superstep_threads.take_leases(
   p_holder bigint, p_threads text[], p_ms bigint, p_takes_over boolean)
 returns table (o_thread text, o_fence bigint)
 language plpgsql set search_path = superstep_threads, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off as $$
+declare
+  v_left text[] := p_threads;
+  v_now timestamptz;
+  v_locked bigint[];
 begin
   perform set_config('synchronous_commit', 'off', true);
-  perform pg_advisory_xact_lock(h.holder) from (
-    select distinct l.holder from leases l
-    where l.thread = any (p_threads) and l.holder <> p_holder
-      and (p_takes_over or l.until < clock_timestamp())
-    order by l.holder) h;
-  return query
-    insert into leases as l (thread, holder, fence, until)
-    select u.thread, p_holder, nextval('fences'), clock_timestamp() + p_ms * interval '1 ms'
-    from unnest(p_threads) u (thread)
-    where p_takes_over or not exists (
-      select from leases o where o.thread = u.thread and o.holder <> p_holder
-        and o.until >= clock_timestamp())
-    order by u.thread
-    on conflict (thread) do update
-      set holder = excluded.holder, fence = excluded.fence, until = excluded.until
-      where p_takes_over or l.holder = p_holder or l.until < clock_timestamp()
-    returning l.thread, l.fence;
+  loop
+    v_now := clock_timestamp();
+    v_locked := array(
+      select distinct l.holder from leases l
+      where l.thread = any (v_left) and l.holder <> p_holder and (p_takes_over or l.until < v_now)
+      order by l.holder);
+    perform pg_advisory_xact_lock(h) from unnest(v_locked) h;
+    return query
+      insert into leases as l (thread, holder, fence, until)
+      select u.thread, p_holder, nextval('fences'), clock_timestamp() + p_ms * interval '1 ms'
+      from unnest(v_left) u (thread)
+      where not exists (
+        select from leases o where o.thread = u.thread and o.holder <> p_holder
+          and (o.holder <> all (v_locked) or not (p_takes_over or o.until < v_now)))
+      order by u.thread
+      on conflict (thread) do update
+        set holder = excluded.holder, fence = excluded.fence, until = excluded.until
+        where l.holder = p_holder
+           or l.holder = any (v_locked) and (p_takes_over or l.until < v_now)
+      returning l.thread, l.fence;
+    exit when not p_takes_over;
+    v_left := array(select u from unnest(v_left) u
+                    where not exists (select from leases o
+                                      where o.thread = u and o.holder = p_holder));
+    exit when cardinality(v_left) = 0;
+  end loop;
 end $$;
 
 create or replace function superstep_threads.renew_leases(

@@ -68,6 +68,56 @@ struct two_processes {
   std::shared_ptr<ss::checkpointer> two;
 };
 
+/// Calls the functions of the database as holder 7, whose process is killed, and as holder 8.
+struct killed_holder : two_processes { // creates the functions
+  killed_holder()
+      : writer_{std::to_string(number(killed, "select superstep_threads.add_writer()"))} {}
+
+  static std::int64_t number(ss::detail::pg_connection& connection, const std::string& statement) {
+    const auto rows = connection.run(statement.c_str());
+    BOOST_TEST_REQUIRE(rows.has_value(), (rows ? std::string{} : rows.error().text));
+    return rows->number(0, 0);
+  }
+  static void run(ss::detail::pg_connection& connection, const char* script) {
+    const auto done = connection.run_script(script);
+    BOOST_TEST_REQUIRE(done.has_value(), (done ? std::string{} : done.error().text));
+  }
+  void take_thread(int ms) {
+    fence_ = std::to_string(number(killed, "select o_fence from superstep_threads.take_leases(7, "
+                                           "'{t}', " +
+                                               std::to_string(ms) + ", false)"));
+  }
+  /// Begins an effect. Returns the conflicts.
+  std::string save(int statement) {
+    const auto rows = killed.run(
+        ("select superstep_threads.save(" + writer_ + ", " + std::to_string(statement) +
+         ", 7, 0, true, '{t}', '{\"\"}', '{" + fence_ +
+         "}', array[null::text], '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', "
+         "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{1}', '{effect-" +
+         std::to_string(statement) + "}', '{0}', '{0}', array[''::bytea])")
+            .c_str());
+    BOOST_TEST_REQUIRE(rows.has_value(), (rows ? std::string{} : rows.error().text));
+    return std::string{rows->text(0, 0)};
+  }
+  /// Fails if a take-over of the thread does not wait.
+  void check_that_take_over_waits() {
+    run(next, "set lock_timeout = '100ms'");
+    const auto too_early = next.run(take_over.c_str());
+    BOOST_TEST_REQUIRE(!too_early.has_value());
+    BOOST_TEST(too_early.error().text.find("55P03") != std::string::npos, too_early.error().text);
+    run(next, "reset lock_timeout");
+  }
+
+  const std::string take_over =
+      "select count(*) from superstep_threads.take_leases(8, '{t}', 60000, false)";
+  ss::detail::pg_connection killed = shared_server().connect();
+  ss::detail::pg_connection next = shared_server().connect();
+
+private:
+  std::string writer_;
+  std::string fence_;
+};
+
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(postgres_leases, two_processes)
@@ -116,41 +166,74 @@ BOOST_AUTO_TEST_CASE(run_whose_thread_was_taken_over_cannot_write) {
 }
 
 /// A killed process may leave a statement behind that still runs when its lease has ended.
-BOOST_AUTO_TEST_CASE(taking_over_waits_for_statements_of_previous_holder) {
-  const auto made = two_processes{}; // creates the functions
-  auto killed = shared_server().connect();
-  auto next = shared_server().connect();
-  const auto number = [](auto& connection, const std::string& statement) {
-    const auto rows = connection.run(statement.c_str());
-    BOOST_TEST_REQUIRE(rows.has_value(), (rows ? std::string{} : rows.error().text));
-    return rows->number(0, 0);
-  };
-  const auto writer = std::to_string(number(killed, "select superstep_threads.add_writer()"));
-  const auto fence = std::to_string(
-      number(killed, "select o_fence from superstep_threads.take_leases(7, '{t}', 1, false)"));
-  const auto save = [&](int statement) { // begins an effect
-    return "select superstep_threads.save(" + writer + ", " + std::to_string(statement) +
-           ", 7, 0, true, '{t}', '{\"\"}', '{" + fence +
-           "}', array[null::text], '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', "
-           "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{1}', '{effect-" +
-           std::to_string(statement) + "}', '{0}', '{0}', array[''::bytea])";
-  };
-  const auto take_over =
-      "select count(*) from superstep_threads.take_leases(8, '{t}', 60000, false)";
-  BOOST_TEST_REQUIRE(killed.run_script("begin").has_value());
-  const auto first = killed.run(save(1).c_str());
-  BOOST_TEST_REQUIRE(first.has_value(), (first ? std::string{} : first.error().text));
+BOOST_FIXTURE_TEST_CASE(taking_over_waits_for_statements_of_previous_holder, killed_holder) {
+  take_thread(1);
+  run(killed, "begin");
+  BOOST_TEST(save(1) == "[]");
   std::this_thread::sleep_for(milliseconds{20}); // the lease ends
-  BOOST_TEST_REQUIRE(next.run_script("set lock_timeout = '100ms'").has_value());
-  const auto too_early = next.run(take_over);
-  BOOST_TEST_REQUIRE(!too_early.has_value());
-  BOOST_TEST(too_early.error().text.find("55P03") != std::string::npos, too_early.error().text);
-  BOOST_TEST_REQUIRE(killed.run_script("commit").has_value());
+  check_that_take_over_waits();
+  run(killed, "commit");
   BOOST_TEST(number(next, take_over) == 1);
-  const auto late = killed.run(save(2).c_str());
-  BOOST_TEST_REQUIRE(late.has_value(), (late ? std::string{} : late.error().text));
-  BOOST_TEST(late->text(0, 0) == "[[1, 1, \"\"]]");
+  BOOST_TEST(save(2) == "[[1, 1, \"\"]]");
   BOOST_TEST(number(next, "select count(*) from superstep_threads.effects") == 1);
+}
+
+/// A request for several threads may wait, and the lease of one of them may end meanwhile.
+BOOST_FIXTURE_TEST_CASE(lease_that_ends_during_request_is_not_taken, killed_holder) {
+  BOOST_TEST(
+      number(next, "select count(*) from superstep_threads.take_leases(6, '{s}', 1, false)") == 1);
+  take_thread(300);
+  run(killed, "begin");
+  BOOST_TEST(save(1) == "[]"); // while the lease is valid
+  auto other = shared_server().connect();
+  run(other, "begin; select pg_advisory_xact_lock_shared(6)"); // as save() does
+  auto taken = std::async(std::launch::async, [&] {
+    return number(next, "select count(*) from superstep_threads.take_leases(8, '{s,t}', 60000, "
+                        "false)");
+  });
+  BOOST_TEST(becomes_true([&] {
+    return number(other, "select count(*) from pg_locks where locktype = 'advisory' and not "
+                         "granted") == 1;
+  }));
+  BOOST_TEST(becomes_true([&] {
+    return number(other, "select count(*) from superstep_threads.leases where thread = 't' and "
+                         "until < clock_timestamp()") == 1;
+  }));
+  run(other, "commit");
+  BOOST_TEST(taken.get() == 1); // thread 's'
+  check_that_take_over_waits();
+  run(killed, "commit");
+  BOOST_TEST(number(next, take_over) == 1);
+}
+
+/// The thread gets a second holder while a process waits to take it over from the first one.
+BOOST_FIXTURE_TEST_CASE(taking_over_waits_for_statements_of_each_holder, killed_holder) {
+  take_thread(60'000);
+  run(killed, "begin; select pg_advisory_xact_lock_shared(7)");
+  auto second = shared_server().connect();
+  const auto take = [](ss::detail::pg_connection& by, int holder) {
+    return std::async(std::launch::async, [&by, holder] {
+      return number(by, "select count(*) from superstep_threads.take_leases(" +
+                            std::to_string(holder) + ", '{t}', 60000, true)");
+    });
+  };
+  auto other = shared_server().connect();
+  run(other, "begin; select pg_advisory_xact_lock_shared(9)"); // a save() of the second holder
+  const auto waiting = [&](int count) {
+    return number(other, "select count(*) from pg_locks where locktype = 'advisory' and not "
+                         "granted") == count;
+  };
+  auto by_second = take(second, 9);
+  BOOST_TEST(becomes_true([&] { return waiting(1); }));
+  auto by_third = take(next, 8);
+  BOOST_TEST(becomes_true([&] { return waiting(2); }));
+  run(killed, "commit");
+  BOOST_TEST(by_second.get() == 1);
+  BOOST_TEST(becomes_true([&] { return waiting(1); }));
+  BOOST_TEST((by_third.wait_for(milliseconds{50}) == std::future_status::timeout));
+  run(other, "commit");
+  BOOST_TEST(by_third.get() == 1);
+  BOOST_TEST(number(next, "select holder from superstep_threads.leases where thread = 't'") == 8);
 }
 
 BOOST_AUTO_TEST_CASE(effect_of_run_that_was_taken_over_is_refused) {
