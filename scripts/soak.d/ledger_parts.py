@@ -19,10 +19,11 @@ rules:
 
 
 def built(name):
-    """Returns a program of the tests."""
+    """Returns the path of a program of the tests."""
+    jobs.build(name)
     found = pathlib.Path(jobs.program()).parents[1] / "tests" / name
     if not found.exists():
-        sys.exit(f"{found} is missing: build the target {name}")
+        sys.exit(f"{found} is missing: build it first")
     return str(found)
 
 
