@@ -78,7 +78,10 @@ activation* activation::current() noexcept {
 
 void activation::start(completer<call_end> done) {
   waiter_.emplace(std::move(done));
-  if (!process::bodies().add(this))
+  auto& pool = process::bodies();
+  // An event loop is notified once for all coroutines that a runner passes to it.
+  const auto may_run_here = !function_.is_async && !needs_body();
+  if (!(may_run_here && pool.run_here(this)) && !pool.add(this))
     finish({std::make_exception_ptr(std::runtime_error{"the process is exiting"}), false});
 }
 

@@ -97,6 +97,8 @@ protected:
   [[nodiscard]] virtual std::exception_ptr original_of(nb::handle /*exception*/) const {
     return {};
   }
+  /// Whether the Python code may wait for its body. Then a thread of the engine cannot execute it.
+  [[nodiscard]] virtual bool needs_body() const noexcept { return false; }
   /// Declares that the body calls abandon() itself.
   void set_watched() noexcept { is_watched_ = true; }
   /// Whether the call has ended. The caller holds the GIL.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -70,6 +71,31 @@ thread_local runner_of_thread this_thread;
 
 } // namespace
 
+/// A thread of the engine that executes jobs itself.
+class body_pool::guest {
+public:
+  /// Returns the object of the calling thread. It is destroyed when the thread ends.
+  static guest& of_this_thread() {
+    static thread_local auto here = guest{};
+    return here;
+  }
+  /// Takes the GIL.
+  void enter() {
+    if (!python_)
+      python_.emplace();
+    python_->enter();
+  }
+  /// Releases the GIL.
+  void leave() { python_->leave(); }
+  [[nodiscard]] runner& record() noexcept { return record_; }
+
+private:
+  guest() { record_.identify_thread(); }
+
+  runner record_;
+  std::optional<python_thread> python_;
+};
+
 body_pool::body_pool() {
   std::thread{[this] { watch(); }}.detach();
 }
@@ -85,6 +111,38 @@ bool body_pool::add(pool_job_ptr job) {
     admit(1);
   else
     wake_watcher();
+  return true;
+}
+
+bool body_pool::run_here(pool_job_ptr job) {
+  auto& self = guest::of_this_thread();
+  {
+    const auto lock = std::scoped_lock{mutex_};
+    if (stopping_ || active_ > 0 || !jobs_.empty() || runners_.size() == runners_max)
+      return false;
+    guests_.push_back(&self.record());
+    size_max_ = std::max(size_max_, runners_.size() + guests_.size());
+    ++active_;
+    self.record().cpu_ns = -1;
+    self.record().at.store(phase::waits_for_gil, std::memory_order_relaxed);
+  }
+  this_thread = {this, &self.record()};
+  self.enter();
+  self.record().at.store(phase::inside, std::memory_order_relaxed);
+  job->run();
+  job.reset();
+  drop_left_objects();
+  self.leave();
+  this_thread = {};
+  const auto lock = std::scoped_lock{mutex_};
+  self.record().at.store(phase::idle, std::memory_order_relaxed);
+  std::erase(guests_, &self.record());
+  --active_;
+  ++jobs_done_;
+  if (stopping_)
+    ended_.notify_all();
+  else if (!jobs_.empty() && active_ == 0)
+    admit(1);
   return true;
 }
 
@@ -111,7 +169,7 @@ bool body_pool::start_runner() {
     return false;
   }
   runners_.push_back(std::move(made));
-  size_max_ = std::max(size_max_, runners_.size());
+  size_max_ = std::max(size_max_, runners_.size() + guests_.size());
   return true;
 }
 
@@ -154,12 +212,17 @@ bool body_pool::has_room_outside() const {
   return outside_ < outside_max;
 }
 
+/// Records the calling thread, so that the watcher can look at it.
+void body_pool::runner::identify_thread() noexcept {
+  kernel_id = static_cast<int>(::syscall(SYS_gettid));
+  has_clock.store(::pthread_getcpuclockid(::pthread_self(), &clock) == 0,
+                  std::memory_order_release);
+}
+
 void body_pool::work(runner& self) {
   this_thread = {this, &self};
-  self.kernel_id = static_cast<int>(::syscall(SYS_gettid));
   self.at.store(phase::waits_for_gil, std::memory_order_relaxed);
-  self.has_clock.store(::pthread_getcpuclockid(::pthread_self(), &self.clock) == 0,
-                       std::memory_order_release);
+  self.identify_thread();
   {
     auto python = python_thread{};
     for (auto may_stay = true; may_stay;) {
@@ -243,22 +306,27 @@ body_pool::sight body_pool::look() {
   auto out = sight{};
   const auto now = std::chrono::steady_clock::now();
   since_last_look_ = std::chrono::nanoseconds{now - std::exchange(looked_at_, now)}.count();
-  for (const auto& r : runners_) {
-    switch (r->at.load(std::memory_order_relaxed)) {
-    case phase::idle:
-    case phase::outside:
-      r->cpu_ns = -1;
-      break;
-    case phase::waits_for_gil:
-      r->cpu_ns = -1;
-      ++out.waiting;
-      break;
-    case phase::inside:
-      ++(is_blocked(*r, out.cpu_ns) ? out.blocked : out.burning);
-      break;
-    }
-  }
+  for (const auto& r : runners_)
+    look_at(*r, out);
+  for (auto* const r : guests_)
+    look_at(*r, out);
   return out;
+}
+
+void body_pool::look_at(runner& r, sight& seen) const noexcept {
+  switch (r.at.load(std::memory_order_relaxed)) {
+  case phase::idle:
+  case phase::outside:
+    r.cpu_ns = -1;
+    break;
+  case phase::waits_for_gil:
+    r.cpu_ns = -1;
+    ++seen.waiting;
+    break;
+  case phase::inside:
+    ++(is_blocked(r, seen.cpu_ns) ? seen.blocked : seen.burning);
+    break;
+  }
 }
 
 /// Returns the number of further runners to admit.
@@ -302,12 +370,13 @@ bool body_pool::stop(std::chrono::milliseconds grace) {
   dropped.swap(jobs_);
   admitted_changed_.notify_all();
   watcher_wanted_.notify_all();
-  return ended_.wait_for(lock, grace, [this] { return runners_.empty() && watcher_ended_; });
+  return ended_.wait_for(lock, grace,
+                         [this] { return runners_.empty() && guests_.empty() && watcher_ended_; });
 }
 
 std::size_t body_pool::size() const {
   const auto lock = std::scoped_lock{mutex_};
-  return runners_.size();
+  return runners_.size() + guests_.size();
 }
 
 std::size_t body_pool::size_max() const {

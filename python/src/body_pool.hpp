@@ -32,15 +32,19 @@ public:
 };
 using pool_job_ptr = boost::intrusive_ptr<pool_job>;
 
-/// The threads that run Python code for an engine. The engine's own threads never wait for the GIL:
-/// they queue jobs here, and continue with other runs.
+/// The threads that run Python code for an engine. Normally one thread at a time holds the GIL. A
+/// further thread cannot make Python code faster, but competes for the GIL.
 ///
-/// Normally one thread, the runner, holds the GIL and executes all queued jobs. A further runner
-/// cannot make Python code faster, but competes for the GIL. If jobs wait while all runners are
-/// blocked inside of their jobs, for example in a socket, a watcher admits further runners. It
-/// doubles their number every millisecond until one of them uses the CPU, up to `runners_max`. If
-/// several runners use the CPU or wait for the GIL, all but one stop after their jobs. Runners that
-/// were idle for `idle_time` end.
+/// If no Python code runs, a thread of the engine executes its job itself, as a guest of the pool:
+/// passing a job to another thread takes longer than most jobs. The engine replaces its thread if
+/// the job blocks or is long. Jobs that arrive meanwhile are queued, so at most one thread of the
+/// engine waits for the GIL.
+///
+/// Queued jobs are executed by threads of the pool, the runners. Normally one runner executes all
+/// of them. If jobs wait while all runners and guests are blocked inside of their jobs, for example
+/// in a socket, a watcher admits further runners. It doubles their number every millisecond until
+/// one of them uses the CPU, up to `runners_max`. If several threads use the CPU or wait for the
+/// GIL, all but one runner stop after their jobs. Runners that were idle for `idle_time` end.
 /// @par Threads
 /// All members may be called from any thread.
 class body_pool {
@@ -61,13 +65,17 @@ public:
 
   /// Queues a job. Returns false if the pool was stopped; the job is not run then.
   bool add(pool_job_ptr job);
-  /// Stops the pool: drops queued jobs, and waits for the runners to end, at most `grace`. The
-  /// caller must not hold the GIL.
-  /// @returns whether all runners have ended. Otherwise the pool must not be destroyed.
+  /// Executes a job on the calling thread, a thread of the engine without the GIL, if no other job
+  /// is queued or executed, and there are fewer than `runners_max` runners. Returns false
+  /// otherwise; the job is not run then.
+  bool run_here(pool_job_ptr job);
+  /// Stops the pool: drops queued jobs, and waits for the runners to end and for the guests to
+  /// leave, at most `grace`. The caller must not hold the GIL.
+  /// @returns whether all of them have. Otherwise the pool must not be destroyed.
   bool stop(std::chrono::milliseconds grace);
   /// Whether a further runner may wait in an outside_scope.
   [[nodiscard]] bool has_room_outside() const;
-  /// Number of threads that exist now, and the largest number so far. @{
+  /// Number of runners and guests now, and the largest number so far. @{
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::size_t size_max() const;
   /// @}
@@ -75,7 +83,8 @@ public:
   class outside_scope;
 
 private:
-  /// The activity of a runner.
+  class guest;
+  /// The activity of a runner or a guest.
   enum class phase : std::uint8_t { idle, waits_for_gil, inside, outside };
 
   struct runner {
@@ -85,6 +94,8 @@ private:
     int kernel_id = 0;
     bool yields = false;      // whether it stops, because enough others work
     std::int64_t cpu_ns = -1; // used until the last look of the watcher; -1: not known
+
+    void identify_thread() noexcept;
   };
   /// The numbers of runners by activity, as the watcher sees them.
   struct sight {
@@ -104,6 +115,7 @@ private:
   void wake_watcher(); // caller holds mutex_
   void watch();
   [[nodiscard]] sight look();                          // caller holds mutex_
+  void look_at(runner& r, sight& seen) const noexcept; // caller holds mutex_
   [[nodiscard]] std::size_t wanted(const sight& seen); // caller holds mutex_
   [[nodiscard]] bool is_blocked(runner& r, std::int64_t& cpu_ns) const noexcept;
 
@@ -113,7 +125,8 @@ private:
   std::condition_variable ended_;
   std::deque<pool_job_ptr> jobs_;
   std::vector<std::unique_ptr<runner>> runners_;
-  std::size_t active_ = 0;   // runners that execute jobs, or were admitted to
+  std::vector<runner*> guests_;
+  std::size_t active_ = 0;   // runners that execute jobs, or were admitted to, and guests
   std::size_t idle_ = 0;     // runners that wait to be admitted
   std::size_t admitted_ = 0; // idle runners that may start
   std::size_t outside_ = 0;  // runners in an outside_scope, which are not active

@@ -79,6 +79,7 @@ void process::start(std::size_t workers) {
   auto options = engine_options{};
   options.workers = workers;
   options.shutdown_grace = exit_grace;
+  options.hung_after = std::chrono::hours{24 * 365}; // Python code may run for long
   engine_ = std::make_shared<engine>(options);
   workers_chosen = workers;
 }

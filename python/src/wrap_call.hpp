@@ -81,6 +81,7 @@ public:
   [[nodiscard]] nb::object take(handler_call& ended);
 
 protected:
+  [[nodiscard]] bool needs_body() const noexcept override { return true; }
   void drop() noexcept override;
   void deliver(call_end end) override;
   [[nodiscard]] std::exception_ptr original_of(nb::handle exception) const override;

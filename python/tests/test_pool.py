@@ -80,6 +80,17 @@ def test_nodes_that_spin_for_each_other_end(run_python: Any) -> None:
     assert threads == 6
 
 
+def test_quick_nodes_run_in_threads_of_the_engine() -> None:
+    """If the system interrupts a node for long, further nodes need a thread of the package once."""
+    graph = fan_out(20, lambda x: None)
+    for _ in range(50):
+        graph.invoke({"n": 0})
+        if ss.stats()["python_threads"] == 0:
+            return
+        time.sleep(0.1)
+    raise AssertionError("threads of the package were used")
+
+
 def test_idle_threads_end(run_python: Any) -> None:
     done = run_python(
         program(32, "time.sleep(0.1)")

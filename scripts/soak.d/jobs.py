@@ -8,11 +8,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 
 PR_SET_PDEATHSIG = 1
 PARENT = os.getpid()
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # A check that is terminated removes its temporary folders first.
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
@@ -30,36 +28,17 @@ def end_with_parent():
         os._exit(1)
 
 
-BUILT = set()
-BUILDING = threading.Lock()
-
-
-def build(target):
-    """Builds a program of the release build once, unless the environment names the programs, as ctest does."""
-    if "SUPERSTEP_PROGRAM" in os.environ or "SUPERSTEP_BIN_DIR" in os.environ:
-        return
-    command = ["bash", "-c", '. scripts/common && build release "$1"', "build", target]
-    with BUILDING:
-        if target not in BUILT and subprocess.run(command, cwd=ROOT).returncode != 0:
-            sys.exit(1)
-        BUILT.add(target)
-
-
-def program(name="superstep"):
-    """Returns the path of a program."""
-    build(name)
-    folder = pathlib.Path(os.environ.get("SUPERSTEP_BIN_DIR", ROOT / "build/release/bin"))
+def program():
+    root = pathlib.Path(__file__).resolve().parents[2]
+    folder = pathlib.Path(os.environ.get("SUPERSTEP_BIN_DIR", root / "build/release/bin"))  # set by ctest
     found = pathlib.Path(os.environ.get("SUPERSTEP_PROGRAM", folder / "superstep"))
-    if name != "superstep":
-        found = found.with_name(name)
     if not found.exists():
-        sys.exit(f"{found} is missing: build it first")
+        sys.exit(f"{found} is missing: build it first, or set SUPERSTEP_PROGRAM")
     return str(found)
 
 
 def chat_server():
     """The model server of the tests; SUPERSTEP_CHAT_SERVER names another."""
-    build("chat_server")
     default = pathlib.Path(program()).parents[1] / "tests/chat_server"
     return os.environ.get("SUPERSTEP_CHAT_SERVER", str(default))
 

@@ -19,11 +19,10 @@ rules:
 
 
 def built(name):
-    """Returns the path of a program of the tests."""
-    jobs.build(name)
+    """Returns a program of the tests."""
     found = pathlib.Path(jobs.program()).parents[1] / "tests" / name
     if not found.exists():
-        sys.exit(f"{found} is missing: build it first")
+        sys.exit(f"{found} is missing: build the target {name}")
     return str(found)
 
 
