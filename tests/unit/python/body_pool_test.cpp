@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread pool of the Python package, with a stub of Python's lock: jobs from many threads, jobs
-// that wait for each other, the end of the pool, and objects that threads leave without the lock.
+// that threads execute themselves, jobs that wait for each other, the end of the pool, and objects
+// that threads leave without the lock.
 #include "python/src/body_pool.hpp"
 #include "python/src/left_objects.hpp"
 
@@ -138,6 +139,110 @@ BOOST_AUTO_TEST_CASE(pool_lets_others_in_while_jobs_wait) {
   BOOST_TEST(pool.size_max() == count);
   BOOST_TEST(pool.stop(grace));
   BOOST_TEST(pool.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(thread_runs_its_job_itself_if_nothing_else_runs) {
+  auto pool = py::body_pool{};
+  for (auto i = 0; i < 3; ++i) {
+    auto ran_on = std::thread::id{};
+    BOOST_TEST(pool.run_here(job([&] {
+      check(PyGILState_Check() == 1);
+      ran_on = std::this_thread::get_id();
+      check(pool.size() == 1);
+    })));
+    BOOST_TEST((ran_on == std::this_thread::get_id()));
+    BOOST_TEST(PyGILState_Check() == 0);
+  }
+  BOOST_TEST(pool.size() == 0U);
+  BOOST_TEST(pool.size_max() == 1U); // no runner was started
+  BOOST_TEST(pool.stop(grace));
+  BOOST_TEST(!pool.run_here(job([] { check(false); })));
+  BOOST_TEST(failures == 0);
+}
+
+BOOST_AUTO_TEST_CASE(jobs_run_once_here_or_by_runners) {
+  constexpr auto senders = std::size_t{4};
+  constexpr auto each = std::size_t{5'000};
+  auto pool = py::body_pool{};
+  auto runs = std::vector<int>(senders * each); // not atomic: the lock protects it
+  auto here = std::atomic<std::size_t>{0};
+  auto ended = counter{};
+  run_threads(senders, [&](std::size_t sender) {
+    for (auto i = sender * each; i < (sender + 1) * each; ++i) {
+      const auto one = job([&, i] {
+        ++runs[i];
+        ended.add();
+      });
+      if (pool.run_here(one))
+        ++here;
+      else
+        check(pool.add(one));
+    }
+  });
+  ended.wait_for(senders * each);
+  BOOST_TEST(pool.stop(grace));
+  BOOST_TEST(failures == 0);
+  BOOST_TEST(here > 0U);
+  BOOST_TEST(runs == std::vector<int>(senders * each, 1), boost::test_tools::per_element{});
+}
+
+BOOST_AUTO_TEST_CASE(runner_takes_jobs_while_a_thread_waits_in_its_own) {
+  auto pool = py::body_pool{};
+  auto inside = counter{};
+  auto done = counter{};
+  auto waiting = std::thread{[&] {
+    check(pool.run_here(job([&] {
+      without_lock([&] {
+        inside.add();
+        done.wait_for(1);
+      });
+    })));
+  }};
+  inside.wait_for(1);
+  BOOST_TEST(!pool.run_here(job([] { check(false); })));
+  BOOST_TEST(pool.add(job([&] { done.add(); })));
+  waiting.join();
+  BOOST_TEST(pool.stop(grace));
+  BOOST_TEST(failures == 0);
+}
+
+BOOST_AUTO_TEST_CASE(runner_takes_jobs_that_arrive_while_a_thread_uses_the_lock) {
+  auto pool = py::body_pool{};
+  auto inside = counter{};
+  auto added = counter{};
+  auto done = counter{};
+  auto busy = std::thread{[&] {
+    check(pool.run_here(job([&] { // keeps the lock
+      inside.add();
+      added.wait_for(1);
+    })));
+  }};
+  inside.wait_for(1);
+  BOOST_TEST(pool.add(job([&] { done.add(); })));
+  added.add();
+  busy.join();
+  done.wait_for(1);
+  BOOST_TEST(pool.stop(grace));
+  BOOST_TEST(failures == 0);
+}
+
+BOOST_AUTO_TEST_CASE(pool_waits_at_its_end_for_jobs_of_other_threads) {
+  auto pool = py::body_pool{};
+  auto inside = counter{};
+  auto release = counter{};
+  auto guest = std::thread{[&] {
+    check(pool.run_here(job([&] {
+      const auto outside = py::body_pool::outside_scope{pool};
+      inside.add();
+      release.wait_for(1);
+    })));
+  }};
+  inside.wait_for(1);
+  BOOST_TEST(!pool.stop(std::chrono::milliseconds{20}));
+  release.add();
+  BOOST_TEST(pool.stop(grace));
+  guest.join();
+  BOOST_TEST(failures == 0);
 }
 
 BOOST_AUTO_TEST_CASE(pool_runs_more_jobs_than_runners_that_wait_outside) {
