@@ -99,6 +99,13 @@ struct killed_holder : two_processes { // creates the functions
     BOOST_TEST_REQUIRE(rows.has_value(), (rows ? std::string{} : rows.error().text));
     return std::string{rows->text(0, 0)};
   }
+  /// Waits until a number of statements wait for the saves of a holder.
+  static bool wait_for_lock_waits(ss::detail::pg_connection& by, int count) {
+    return becomes_true([&] {
+      return number(by, "select count(*) from pg_locks where locktype = 'advisory' and not "
+                        "granted") == count;
+    });
+  }
   /// Fails if a take-over of the thread does not wait.
   void check_that_take_over_waits() {
     run(next, "set lock_timeout = '100ms'");
@@ -191,10 +198,7 @@ BOOST_FIXTURE_TEST_CASE(lease_that_ends_during_request_is_not_taken, killed_hold
     return number(next, "select count(*) from superstep_threads.take_leases(8, '{s,t}', 60000, "
                         "false)");
   });
-  BOOST_TEST(becomes_true([&] {
-    return number(other, "select count(*) from pg_locks where locktype = 'advisory' and not "
-                         "granted") == 1;
-  }));
+  BOOST_TEST(wait_for_lock_waits(other, 1));
   BOOST_TEST(becomes_true([&] {
     return number(other, "select count(*) from superstep_threads.leases where thread = 't' and "
                          "until < clock_timestamp()") == 1;
@@ -219,17 +223,13 @@ BOOST_FIXTURE_TEST_CASE(taking_over_waits_for_statements_of_each_holder, killed_
   };
   auto other = shared_server().connect();
   run(other, "begin; select pg_advisory_xact_lock_shared(9)"); // a save() of the second holder
-  const auto waiting = [&](int count) {
-    return number(other, "select count(*) from pg_locks where locktype = 'advisory' and not "
-                         "granted") == count;
-  };
   auto by_second = take(second, 9);
-  BOOST_TEST(becomes_true([&] { return waiting(1); }));
+  BOOST_TEST(wait_for_lock_waits(other, 1));
   auto by_third = take(next, 8);
-  BOOST_TEST(becomes_true([&] { return waiting(2); }));
+  BOOST_TEST(wait_for_lock_waits(other, 2));
   run(killed, "commit");
   BOOST_TEST(by_second.get() == 1);
-  BOOST_TEST(becomes_true([&] { return waiting(1); }));
+  BOOST_TEST(wait_for_lock_waits(other, 1));
   BOOST_TEST((by_third.wait_for(milliseconds{50}) == std::future_status::timeout));
   run(other, "commit");
   BOOST_TEST(by_third.get() == 1);

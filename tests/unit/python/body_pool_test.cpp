@@ -88,6 +88,33 @@ void run_threads(std::size_t count, const std::function<void(std::size_t)>& f) {
     t.join();
 }
 
+/// Passes jobs from many threads to a pool, and checks that each runs once, with the lock.
+/// @param pass passes a job to the pool; returns whether it was accepted
+void check_that_jobs_run_once(py::body_pool& pool,
+                              const std::function<bool(py::pool_job_ptr)>& pass) {
+  constexpr auto senders = std::size_t{4};
+  constexpr auto each = std::size_t{5'000};
+  auto runs = std::vector<int>(senders * each); // not atomic: the lock protects it
+  auto ended = counter{};
+  run_threads(senders, [&](std::size_t sender) {
+    for (auto i = sender * each; i < (sender + 1) * each; ++i)
+      check(pass(job([&, i] {
+        ++runs[i];
+        ended.add();
+      })));
+  });
+  ended.wait_for(senders * each);
+  BOOST_TEST(pool.stop(grace));
+  BOOST_TEST(failures == 0);
+  BOOST_TEST(runs == std::vector<int>(senders * each, 1), boost::test_tools::per_element{});
+}
+
+/// Starts a thread that executes a job itself.
+std::thread run_here(py::body_pool& pool, std::function<void()> run) {
+  return std::thread{
+      [&pool, run = std::move(run)]() mutable { check(pool.run_here(job(std::move(run)))); }};
+}
+
 PyObject* new_object() {
   ++PyObject::live;
   return new PyObject;
@@ -104,22 +131,8 @@ long live_objects() {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(pool_runs_each_job_once_with_the_lock) {
-  constexpr auto senders = std::size_t{4};
-  constexpr auto each = std::size_t{5'000};
   auto pool = py::body_pool{};
-  auto runs = std::vector<int>(senders * each); // not atomic: the lock protects it
-  auto ended = counter{};
-  run_threads(senders, [&](std::size_t sender) {
-    for (auto i = sender * each; i < (sender + 1) * each; ++i)
-      check(pool.add(job([&, i] {
-        ++runs[i];
-        ended.add();
-      })));
-  });
-  ended.wait_for(senders * each);
-  BOOST_TEST(pool.stop(grace));
-  BOOST_TEST(failures == 0);
-  BOOST_TEST(runs == std::vector<int>(senders * each, 1), boost::test_tools::per_element{});
+  check_that_jobs_run_once(pool, [&](py::pool_job_ptr one) { return pool.add(std::move(one)); });
 }
 
 BOOST_AUTO_TEST_CASE(pool_lets_others_in_while_jobs_wait) {
@@ -161,43 +174,27 @@ BOOST_AUTO_TEST_CASE(thread_runs_its_job_itself_if_nothing_else_runs) {
 }
 
 BOOST_AUTO_TEST_CASE(jobs_run_once_here_or_by_runners) {
-  constexpr auto senders = std::size_t{4};
-  constexpr auto each = std::size_t{5'000};
   auto pool = py::body_pool{};
-  auto runs = std::vector<int>(senders * each); // not atomic: the lock protects it
   auto here = std::atomic<std::size_t>{0};
-  auto ended = counter{};
-  run_threads(senders, [&](std::size_t sender) {
-    for (auto i = sender * each; i < (sender + 1) * each; ++i) {
-      const auto one = job([&, i] {
-        ++runs[i];
-        ended.add();
-      });
-      if (pool.run_here(one))
-        ++here;
-      else
-        check(pool.add(one));
-    }
+  check_that_jobs_run_once(pool, [&](const py::pool_job_ptr& one) {
+    if (!pool.run_here(one))
+      return pool.add(one);
+    ++here;
+    return true;
   });
-  ended.wait_for(senders * each);
-  BOOST_TEST(pool.stop(grace));
-  BOOST_TEST(failures == 0);
   BOOST_TEST(here > 0U);
-  BOOST_TEST(runs == std::vector<int>(senders * each, 1), boost::test_tools::per_element{});
 }
 
 BOOST_AUTO_TEST_CASE(runner_takes_jobs_while_a_thread_waits_in_its_own) {
   auto pool = py::body_pool{};
   auto inside = counter{};
   auto done = counter{};
-  auto waiting = std::thread{[&] {
-    check(pool.run_here(job([&] {
-      without_lock([&] {
-        inside.add();
-        done.wait_for(1);
-      });
-    })));
-  }};
+  auto waiting = run_here(pool, [&] {
+    without_lock([&] {
+      inside.add();
+      done.wait_for(1);
+    });
+  });
   inside.wait_for(1);
   BOOST_TEST(!pool.run_here(job([] { check(false); })));
   BOOST_TEST(pool.add(job([&] { done.add(); })));
@@ -211,12 +208,10 @@ BOOST_AUTO_TEST_CASE(runner_takes_jobs_that_arrive_while_a_thread_uses_the_lock)
   auto inside = counter{};
   auto added = counter{};
   auto done = counter{};
-  auto busy = std::thread{[&] {
-    check(pool.run_here(job([&] { // keeps the lock
-      inside.add();
-      added.wait_for(1);
-    })));
-  }};
+  auto busy = run_here(pool, [&] { // keeps the lock
+    inside.add();
+    added.wait_for(1);
+  });
   inside.wait_for(1);
   BOOST_TEST(pool.add(job([&] { done.add(); })));
   added.add();
@@ -230,13 +225,11 @@ BOOST_AUTO_TEST_CASE(pool_waits_at_its_end_for_jobs_of_other_threads) {
   auto pool = py::body_pool{};
   auto inside = counter{};
   auto release = counter{};
-  auto guest = std::thread{[&] {
-    check(pool.run_here(job([&] {
-      const auto outside = py::body_pool::outside_scope{pool};
-      inside.add();
-      release.wait_for(1);
-    })));
-  }};
+  auto guest = run_here(pool, [&] {
+    const auto outside = py::body_pool::outside_scope{pool};
+    inside.add();
+    release.wait_for(1);
+  });
   inside.wait_for(1);
   BOOST_TEST(!pool.stop(std::chrono::milliseconds{20}));
   release.add();
