@@ -161,7 +161,7 @@ void write_queue::release_database() {
 void write_queue::schedule_flush(const thread_state_ptr& thread, const namespace_head_ptr& head) {
   head->tasks_due = clock::now() + options_.task_flush_delay;
   scheduled_flushes_.push_back({head->tasks_due, thread, head});
-  if (scheduled_flushes_.size() == 1)
+  if (!std::exchange(looks_at_flushes_, true))
     work_.notify_one();
 }
 
@@ -191,8 +191,9 @@ void write_queue::flush(const thread_state_ptr& thread) {
 }
 
 /// Enqueues the scheduled flushes that are due. Most of them are obsolete and only removed, because
-/// the next checkpoint has included their records.
-void write_queue::enqueue_due_flushes(clock::time_point now) {
+/// the next checkpoint has included their records. Returns whether there were any.
+bool write_queue::enqueue_due_flushes(clock::time_point now) {
+  const auto had_flushes = !scheduled_flushes_.empty();
   const auto is_over = [](const scheduled_flush& l) {
     return l.head->tasks.empty() || l.head->tasks_due != l.due;
   };
@@ -205,6 +206,7 @@ void write_queue::enqueue_due_flushes(clock::time_point now) {
     }
     scheduled_flushes_.pop_front();
   }
+  return had_flushes;
 }
 
 void write_queue::wait_for_room(std::unique_lock<std::mutex>& lock) {
@@ -256,7 +258,7 @@ void write_queue::run(const std::function<void(database&)>& what) {
 bool write_queue::wait_for_work(std::unique_lock<std::mutex>& lock) {
   while (true) {
     const auto now = clock::now();
-    enqueue_due_flushes(now);
+    looks_at_flushes_ = enqueue_due_flushes(now);
     const auto is_due = !timers_.empty() && (is_stopping_ || timers_.begin()->first <= now);
     const auto has_work = !queue_.empty() || !maintenance_.empty() || is_due;
     // Another thread may use the database; see write_or_enqueue(). It is not delayed if there is
@@ -269,8 +271,11 @@ bool write_queue::wait_for_work(std::unique_lock<std::mutex>& lock) {
     if (has_work || is_stopping_)
       return has_work;
     auto until = clock::time_point::max();
-    if (!scheduled_flushes_.empty())
-      until = scheduled_flushes_.front().due;
+    // A run of short super-steps schedules a flush in each of them. The thread looks again after
+    // the delay, so that they need not wake it.
+    if (looks_at_flushes_)
+      until = scheduled_flushes_.empty() ? now + options_.task_flush_delay
+                                         : scheduled_flushes_.front().due;
     if (!timers_.empty())
       until = std::min(until, timers_.begin()->first);
     if (until == clock::time_point::max())

@@ -215,7 +215,7 @@ private:
 
   void work();
   [[nodiscard]] bool wait_for_work(std::unique_lock<std::mutex>&);
-  void enqueue_due_flushes(clock::time_point now);
+  [[nodiscard]] bool enqueue_due_flushes(clock::time_point now);
   [[nodiscard]] std::vector<pending_write> take_batch();
   void release_database();
   [[nodiscard]] static std::vector<std::function<void()>> take_callbacks(std::span<pending_write>);
@@ -230,6 +230,7 @@ private:
   std::condition_variable written_;
   std::deque<pending_write> queue_;
   std::deque<scheduled_flush> scheduled_flushes_;
+  bool looks_at_flushes_ = false; ///< whether the writer thread wakes without a notification
   std::deque<maintenance_task*> maintenance_;
   std::multimap<clock::time_point, std::function<void(bool)>> timers_;
   std::size_t queued_bytes_ = 0;

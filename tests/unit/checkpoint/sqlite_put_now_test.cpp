@@ -53,6 +53,26 @@ BOOST_AUTO_TEST_CASE(put_now_saves_checkpoint_and_task_records_immediately) {
   BOOST_TEST(written(*s).rows == 2U);
 }
 
+// The writer thread need not be woken for each record: it looks again after the delay.
+BOOST_AUTO_TEST_CASE(records_without_a_later_checkpoint_are_written_after_the_delay) {
+  const auto folder = temporary_folder{};
+  auto options = ss::sqlite_checkpointer_options{};
+  options.task_flush_delay = std::chrono::milliseconds{20};
+  auto s = open_checkpointer(folder.file(), options);
+  const auto other = open(folder.file());
+  auto m = making_now();
+  auto last = m.put(*s, 1, nullptr, {set_n(1)});
+  for (auto step = 2; step <= 6; ++step) {
+    s->put_task(key, *last, ended("a", 1));
+    last = m.put(*s, step, last, {set_n(step)}); // includes the record
+    std::this_thread::sleep_for(std::chrono::milliseconds{step * 5});
+    s->put_task(key, *last, ended("a", 1));
+    while (other->load(key, "", usual_layout())->tasks.empty())
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
+  BOOST_TEST(other->head(key) == id_of(6));
+}
+
 // A write is left to the writer thread if the file is locked, for example while the other
 // checkpointer moves its log into the database. Therefore the test tries several files.
 BOOST_AUTO_TEST_CASE(put_now_throws_on_conflicting_write) {
