@@ -57,6 +57,13 @@ public:
   [[nodiscard]] virtual bool start_job(call& c) = 0;
   /// Whether the driver has no other run.
   [[nodiscard]] virtual bool is_alone() const noexcept = 0;
+  /// Whether the driver's thread saves a checkpoint, and may wait for the disk. Thread-safe.
+  [[nodiscard]] bool is_saving() const noexcept {
+    return is_saving_.load(std::memory_order_relaxed);
+  }
+  void set_saving(bool is_saving) noexcept {
+    is_saving_.store(is_saving, std::memory_order_relaxed);
+  }
 
   /// Returns the number of a new nested run.
   [[nodiscard]] virtual std::uint64_t expect_run() noexcept = 0;
@@ -89,6 +96,7 @@ protected:
 private:
   const std::atomic<std::uint32_t>& ticks_;
   bool has_mail_ = false;
+  std::atomic<bool> is_saving_{false};
 };
 
 } // namespace superstep

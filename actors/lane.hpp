@@ -95,7 +95,8 @@ public:
 
   // Called by the thread that serves the lane.
   void serve(worker& by, bool took_over);
-  /// The driver of the lane's coordinator. Other threads call load() and expect_run() only.
+  /// The driver of the lane's coordinator. Other threads call load(), expect_run() and is_saving()
+  /// only.
   [[nodiscard]] lane_host& host() noexcept { return host_; }
   /// The runs of the lane.
   [[nodiscard]] run_coordinator& runs() noexcept { return runs_; }

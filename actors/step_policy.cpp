@@ -204,8 +204,11 @@ bool step_policy::finish_step(run& r) {
   run_events{r}.values();
   // if the lane has no other run, it may wait for the disk itself, without delaying another run
   if (r.thread) {
+    const auto may_wait = host_.is_alone();
+    host_.set_saving(may_wait);
     call_user(r, "saving the checkpoint of the step",
-              [&] { r.thread->save(r.state, checkpoint_source::loop, host_.is_alone()); });
+              [&] { r.thread->save(r.state, checkpoint_source::loop, may_wait); });
+    host_.set_saving(false);
     if (r.thread->failure()) {
       fail_step(r, *r.thread->failure());
       return false;

@@ -20,7 +20,13 @@ namespace {
 
 /// Polling interval while the watcher sleeps. If a poke is lost while the watcher falls asleep,
 /// this interval bounds the delay.
-constexpr auto asleep_tick = std::chrono::milliseconds{20};
+constexpr auto asleep_tick = std::chrono::microseconds{20'000};
+/// After this number of polls that have seen only lanes that save checkpoints, the watcher polls
+/// less often, because a poll costs a thread switch and such lanes cannot be taken over. A body
+/// that blocks between two saves is then noticed later, by at most this number of ticks. @{
+constexpr auto polls_of_saves_min = 4U;
+constexpr auto ticks_while_saving = 8;
+/// @}
 /// If a lane ran fewer bodies than this in a whole tick without a pause, its bodies are long enough
 /// to run as jobs.
 constexpr auto heavy_bodies_per_tick = std::uint64_t{25};
@@ -91,29 +97,43 @@ void watcher::run() {
   while (!stopping_.load()) {
     wait_for_timer();
     ticks_.fetch_add(1, std::memory_order_relaxed);
-    const auto is_busy = look();
-    const auto is_asleep = asleep_.load(std::memory_order_relaxed);
-    if (is_busy && is_asleep) {
-      wake(); // something runs although the poke for it was lost
-    } else if (!is_busy && !is_asleep) {
+    const auto seen = look();
+    polls_of_saves_ = seen == activity::saves ? polls_of_saves_ + 1 : 0;
+    if (seen == activity::none)
       // At once, not after further polls: a poll costs ten times as much as the system call by
       // which the next poke wakes the watcher.
-      set_timer(std::max<std::chrono::nanoseconds>(tick_, asleep_tick));
-      asleep_.store(true);
-      if (is_any_lane_awake()) // it may have called poke() before the store
-        wake();
-    }
+      sleep(std::max(tick_, asleep_tick));
+    else if (polls_of_saves_ >= polls_of_saves_min)
+      sleep(tick_ * ticks_while_saving);
+    else if (seen == activity::bodies && asleep_.load(std::memory_order_relaxed))
+      wake(); // something runs although the poke for it was lost, or after a save
   }
 }
 
-bool watcher::is_any_lane_awake() const {
-  return std::ranges::any_of(core_.lanes(), [](const auto& l) { return !l->sharing().is_idle(); });
+/// Polls less often, until something starts to run.
+void watcher::sleep(std::chrono::microseconds each) noexcept {
+  if (asleep_.load(std::memory_order_relaxed) && each == each_)
+    return;
+  each_ = each;
+  set_timer(each);
+  asleep_.store(true);
+  if (activity_of_lanes() == activity::bodies) // it may have called poke() before the store
+    wake();
 }
 
-/// Polls all lanes once. Returns whether something is running or about to run.
-bool watcher::look() {
+watcher::activity watcher::activity_of_lanes() const {
+  auto out = activity::none;
+  for (const auto& l : core_.lanes())
+    if (!l->sharing().is_idle())
+      out = std::max(out, l->host().is_saving() ? activity::saves : activity::bodies);
+  return out;
+}
+
+/// Polls all lanes once.
+watcher::activity watcher::look() {
   SUPERSTEP_ASSERT(seen_.size() == core_.lanes().size());
-  auto busy = core_.threads().is_busy();
+  auto out =
+      std::max(activity_of_lanes(), core_.threads().is_busy() ? activity::bodies : activity::none);
   running_.clear();
   for (auto i = std::size_t{0}; i < seen_.size(); ++i) {
     auto& l = *core_.lanes()[i];
@@ -121,7 +141,8 @@ bool watcher::look() {
     const auto before = std::exchange(seen_[i], guard);
     const auto inside = (guard & 1) != 0;
     const auto is_idle = l.sharing().is_idle();
-    busy = busy || inside || !is_idle;
+    if (inside)
+      out = activity::bodies;
     if ((inside || guard != before) && !is_idle)
       running_.push_back(&l);
     if (!inside)
@@ -143,7 +164,7 @@ bool watcher::look() {
   }
   core_.threads().pace();
   share();
-  return busy;
+  return out;
 }
 
 /// Asks lanes that run bodies to give runs to the idle lanes.

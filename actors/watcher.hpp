@@ -20,6 +20,7 @@ class lane;
 /// a lane's bodies take more than 1/25 of a tick on average (20 us by default), the watcher gives
 /// the lane a hint. The lane then runs the bodies of such nodes as jobs. If a lane is idle, the
 /// watcher asks a lane that runs bodies to give runs away. The watcher sleeps while nothing runs.
+/// While lanes only wait for the disk, outside of bodies, it polls every eighth tick.
 ///
 /// The watcher waits for a kernel timer, not for a condition variable. A thread that starts to run
 /// something only sets the timer. Waking the watcher directly would cost that thread a thread
@@ -44,22 +45,33 @@ public:
   [[nodiscard]] const std::atomic<std::uint32_t>& ticks() const noexcept { return ticks_; }
 
 private:
+  /// The activity of the lanes and of the thread pool, as one poll sees it.
+  enum class activity : std::uint8_t {
+    none,
+    saves, ///< lanes save checkpoints, and nothing else runs
+    bodies ///< something else runs or is about to run
+  };
+
   void wake() noexcept;
+  void sleep(std::chrono::microseconds each) noexcept;
   void set_timer(std::chrono::nanoseconds each) noexcept;
   void wait_for_timer() noexcept;
   void run();
-  [[nodiscard]] bool look();
-  [[nodiscard]] bool is_any_lane_awake() const;
+  [[nodiscard]] activity look();
+  /// Returns what the lanes do, without the thread pool.
+  [[nodiscard]] activity activity_of_lanes() const;
   void share();
 
   detail::engine_core& core_;
   const std::chrono::microseconds tick_;
-  const int timer_;                 // a timerfd (Linux)
-  std::vector<std::uint64_t> seen_; // the guard of each lane at the last poll
-  std::vector<lane*> running_;      // the lanes that run bodies, filled at each poll
-  std::size_t next_asked_ = 0;      // where share() starts in running_, so that lanes take turns
+  const int timer_;                  // a timerfd (Linux)
+  std::vector<std::uint64_t> seen_;  // the guard of each lane at the last poll
+  std::vector<lane*> running_;       // the lanes that run bodies, filled at each poll
+  std::size_t next_asked_ = 0;       // where share() starts in running_, so that lanes take turns
+  unsigned polls_of_saves_ = 0;      // number of polls in sequence that have seen only saves
+  std::chrono::microseconds each_{}; // the interval while asleep_ is true
   std::atomic<std::uint32_t> ticks_{0};
-  std::atomic<bool> asleep_{false};
+  std::atomic<bool> asleep_{false}; // whether the interval is longer than a tick
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };

@@ -242,15 +242,15 @@ void watcher::stop() {
 }
 
 /// Compares the guards of the lanes with those of the last look. World::block() schedules looks.
-bool watcher::look() {
-  auto busy = false;
+watcher::activity watcher::look() {
+  auto out = activity::none;
   for (auto i = std::size_t{0}; i < seen_.size(); ++i) {
     auto& l = *core_.lanes()[i];
     const auto guard = l.guard().seen();
     const auto before = std::exchange(seen_[i], guard);
     if ((guard & 1) == 0)
       continue;
-    busy = true;
+    out = activity::bodies;
     if (guard != before) {
       if (!world::current()->is_calm() && world::current()->random().one_in(8))
         l.guard().hint_heavy();
@@ -262,7 +262,7 @@ bool watcher::look() {
       core_.threads().serve(l, true);
     }
   }
-  return busy;
+  return out;
 }
 
 void watcher::wake() noexcept {}
