@@ -260,12 +260,12 @@ run_config native_agent::config_of(nb::dict options) const {
   return out;
 }
 
-std::shared_ptr<row_window> native_agent::open_rows(nb::dict options, std::size_t concurrency,
-                                                    result_queue_ptr to, bool reports_room) const {
-  if (concurrency < 1)
+std::shared_ptr<row_window> native_agent::open_rows(nb::dict options, row_window_options window,
+                                                    result_queue_ptr to) const {
+  if (window.concurrency < 1)
     throw nb::value_error("concurrency must be at least 1");
-  return std::make_shared<row_window>(*graph_, config_of(std::move(options)), concurrency,
-                                      std::move(to), reports_room);
+  window.config = config_of(std::move(options));
+  return std::make_shared<row_window>(*graph_, std::move(window), std::move(to));
 }
 
 nb::object native_agent::messages_of_row(nb::dict row) const {

@@ -18,6 +18,7 @@
 namespace superstep::python {
 
 class row_window;
+struct row_window_options;
 
 /// Reads the input of a run: a list of messages; None, which resumes the thread; or a tuple with
 /// one resume value. Needs the GIL.
@@ -82,8 +83,9 @@ public:
   run_handle start(nb::handle input, nb::dict options, delivery to,
                    const std::vector<std::string>& modes) const;
   /// Returns an object that runs the agent over blocks of rows; see row_window.
-  [[nodiscard]] std::shared_ptr<row_window> open_rows(nb::dict options, std::size_t concurrency,
-                                                      result_queue_ptr to, bool reports_room) const;
+  /// @param options of the runs; `window` has the other options
+  [[nodiscard]] std::shared_ptr<row_window> open_rows(nb::dict options, row_window_options window,
+                                                      result_queue_ptr to) const;
   /// Returns the messages for a row of a batch: the key `input` of the agent file with the columns
   /// of the row. None if the file does not have the key.
   [[nodiscard]] nb::object messages_of_row(nb::dict row) const;

@@ -206,9 +206,12 @@ void add_agents(nb::module_& m) {
           nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg())
       .def("open_rows",
            [](const native_agent& a, nb::dict options, std::size_t concurrency,
-              const result_source& to, bool reports_room) {
-             return window_reference{
-                 a.open_rows(std::move(options), concurrency, to.queue, reports_room)};
+              const result_source& to, bool reports_room, bool stores_messages) {
+             return window_reference{a.open_rows(std::move(options),
+                                                 {.concurrency = concurrency,
+                                                  .reports_room = reports_room,
+                                                  .stores_messages = stores_messages},
+                                                 to.queue)};
            })
       .def("has_thread", &native_agent::has_thread)
       .def("messages_of_row", &native_agent::messages_of_row)

@@ -69,13 +69,14 @@ std::string json_of(const message_list& messages) {
 
 } // namespace
 
-void row_result::set(run_result<chat_state> result) {
+void row_result::set(run_result<chat_state> result, bool stores_messages) {
   const auto& state = result.state;
   status_ = result.status;
   failure_ = std::move(result.error);
   if (!state.messages.empty() && state.messages.back().type == message_type::ai)
     answer_ = valid_utf8(superstep::text_of(state.messages.back()));
-  messages_ = valid_utf8(json_of(state.messages));
+  if (stores_messages)
+    messages_ = valid_utf8(json_of(state.messages));
   counts_ = {state.usage.input_tokens, state.usage.output_tokens,
              static_cast<std::int64_t>(result.stats.steps), std::int64_t{state.model_calls},
              std::int64_t{state.tool_calls}};

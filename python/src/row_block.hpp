@@ -23,7 +23,8 @@ namespace nb = nanobind;
 class row_result {
 public:
   /// Stores the result of a run. Any thread may call it.
-  void set(run_result<chat_state> result);
+  /// @param stores_messages whether the column `messages` will be read
+  void set(run_result<chat_state> result, bool stores_messages);
   /// Stores the failure of a row whose run could not be started. Any thread may call it.
   void fail(run_error why) { failure_ = std::move(why); }
   /// Stores the text of such a failure.

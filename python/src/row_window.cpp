@@ -31,10 +31,9 @@ detail::run_input input_of(const compiled_graph<chat_state>& graph, row_input&& 
 
 } // namespace
 
-row_window::row_window(compiled_graph<chat_state> graph, run_config config, std::size_t concurrency,
-                       result_queue_ptr to, bool reports_room)
-    : graph_{std::move(graph)}, config_{std::move(config)}, concurrency_{concurrency},
-      to_{std::move(to)}, reports_room_{reports_room} {}
+row_window::row_window(compiled_graph<chat_state> graph, row_window_options options,
+                       result_queue_ptr to)
+    : graph_{std::move(graph)}, options_{std::move(options)}, to_{std::move(to)} {}
 
 void row_window::add(open_block block, const std::shared_ptr<engine>& runs) {
   block.owner = shared_from_this();
@@ -85,7 +84,7 @@ void row_window::fill(engine& runs) {
   auto lock = std::unique_lock{mutex_};
   if (std::exchange(is_filling_, true))
     return;
-  while (live_ < concurrency_ && !blocks_.empty()) {
+  while (live_ < options_.concurrency && !blocks_.empty()) {
     const auto block = blocks_.front();
     const auto row = block->next++;
     if (block->next == block->inputs.size())
@@ -96,7 +95,7 @@ void row_window::fill(engine& runs) {
     const auto is_last = --waiting_ == 0;
     lock.unlock();
     auto run = start(runs, block, row);
-    if (is_last && reports_room_)
+    if (is_last && options_.reports_room)
       to_->put(-1, [] { return nb::object(nb::none()); });
     lock.lock();
     if (is_cancelled_)
@@ -110,14 +109,15 @@ void row_window::fill(engine& runs) {
 run_handle row_window::start(engine& runs, const block_ptr& block, std::size_t row) noexcept {
   process_.live_runs.fetch_add(1, std::memory_order_relaxed);
   try {
-    auto config = config_;
+    auto config = options_.config;
     if (!block->thread_ids.empty())
       config.thread_id = std::move(block->thread_ids[row]);
     auto done = [block, row, at = &runs](detail::raw_result raw) {
       auto& window = *block->owner;
       auto& outcome = block->outcomes->row(row);
       try {
-        outcome.set(detail::typed_result(detail::adapter_of(window.graph_), std::move(raw)));
+        outcome.set(detail::typed_result(detail::adapter_of(window.graph_), std::move(raw)),
+                    window.options_.stores_messages);
       } catch (...) { // out of memory
         outcome.fail(error_of(std::current_exception()));
       }

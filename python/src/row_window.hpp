@@ -44,6 +44,15 @@ struct open_block {
   std::size_t missing = 0; ///< number of rows without an outcome
 };
 
+/// The options of a row_window.
+struct row_window_options {
+  run_config config{};         ///< of all runs
+  std::size_t concurrency = 1; ///< the largest number of rows that run at the same time, at least 1
+  bool reports_room =
+      false; ///< whether the queue also receives None, with the tag -1, when no row waits
+  bool stores_messages = true; ///< whether the outcomes have the column `messages`
+};
+
 /// Runs an agent over blocks of rows, for the adapters of data frameworks. The threads of the
 /// engine start the rows and store their outcomes without Python.
 /// @par Threads
@@ -51,12 +60,8 @@ struct open_block {
 class row_window : public std::enable_shared_from_this<row_window> {
 public:
   /// Needs the GIL.
-  /// @param config the options of all runs
-  /// @param concurrency the largest number of rows that run at the same time, at least 1
   /// @param to receives a block, as a block_reference, when its last row has ended
-  /// @param reports_room whether `to` also receives None, with the tag -1, when no row waits
-  row_window(compiled_graph<chat_state> graph, run_config config, std::size_t concurrency,
-             result_queue_ptr to, bool reports_room);
+  row_window(compiled_graph<chat_state> graph, row_window_options options, result_queue_ptr to);
 
   /// Adds a block. The calling thread does not hold the GIL.
   /// @param runs the engine of the process, which may be destroyed before the window
@@ -78,10 +83,8 @@ private:
 
   const compiled_graph<chat_state> graph_;
   const kept_in_child<compiled_graph<chat_state>> kept_{graph_};
-  const run_config config_;
-  const std::size_t concurrency_;
+  const row_window_options options_;
   const result_queue_ptr to_;
-  const bool reports_room_;
   process& process_ = process::get();
 
   mutable std::mutex mutex_;     // for the members below, and those of blocks that change

@@ -75,16 +75,29 @@ def _rows_of(block: Any) -> list[dict[str, Any]]:
     return [dict(zip(names, values)) for values in zip(*(_plain(block[name]) for name in names))]
 
 
-def lists_of(outcomes: RowBlock) -> dict[str, list[Any]]:
+def columns_of(names: Iterable[str] | None) -> dict[str, str]:
+    """Returns columns with the names of their types in Spark. None means all columns."""
+    if names is None:
+        return COLUMNS
+    if isinstance(names, str):
+        raise TypeError(f"columns must be a list of names, such as ['{names}']")
+    chosen = list(names)
+    unknown = [name for name in chosen if name not in COLUMNS]
+    if unknown:
+        raise ValueError(f"unknown columns: {', '.join(unknown)}; the results have: {', '.join(COLUMNS)}")
+    return {name: COLUMNS[name] for name in chosen}
+
+
+def _lists_of(outcomes: RowBlock, columns: Mapping[str, str]) -> dict[str, list[Any]]:
     """Returns outcomes as lists of Python objects."""
-    return {name: outcomes.column(name) for name in COLUMNS}
+    return {name: outcomes.column(name) for name in columns}
 
 
-def _arrays_of(outcomes: RowBlock, arrow: Any) -> dict[str, Any]:
+def _arrays_of(outcomes: RowBlock, columns: Mapping[str, str], arrow: Any) -> dict[str, Any]:
     """Returns outcomes as arrays of Arrow, which use the memory of the native module."""
     size = len(outcomes)
     made = {}
-    for name, kind in COLUMNS.items():
+    for name, kind in columns.items():
         offsets, content = outcomes.buffers(name)
         if offsets is None:
             of, buffers = arrow.int64(), [None, arrow.py_buffer(content)]
@@ -95,22 +108,22 @@ def _arrays_of(outcomes: RowBlock, arrow: Any) -> dict[str, Any]:
     return made
 
 
-def with_outcomes(block: Any, outcomes: RowBlock) -> Any:
-    """Returns a block with the columns of the outcomes.
+def _with_outcomes(block: Any, outcomes: RowBlock, columns: Mapping[str, str]) -> Any:
+    """Returns a block with columns of the outcomes.
 
     A block is a table or a record batch of Arrow, a data frame of pandas, or a mapping from names to
     columns. Data frames get columns of Arrow, if it is there.
     """
     arrow, pandas = sys.modules.get("pyarrow"), sys.modules.get("pandas")
     if _is_arrow(block):
-        columns = dict(zip(_names_of(block), block.columns)) | _arrays_of(outcomes, arrow)
-        return type(block).from_arrays(list(columns.values()), names=list(columns))
+        made = dict(zip(_names_of(block), block.columns)) | _arrays_of(outcomes, columns, arrow)
+        return type(block).from_arrays(list(made.values()), names=list(made))
     if pandas is None or not isinstance(block, pandas.DataFrame):
-        return {**{name: block[name] for name in block}, **lists_of(outcomes)}
+        return {**{name: block[name] for name in block}, **_lists_of(outcomes, columns)}
     if arrow is None:
-        return block.assign(**lists_of(outcomes))
+        return block.assign(**_lists_of(outcomes, columns))
     wrap = pandas.arrays.ArrowExtensionArray
-    arrays = _arrays_of(outcomes, arrow)
+    arrays = _arrays_of(outcomes, columns, arrow)
     return block.assign(**{name: wrap(array) for name, array in arrays.items()})
 
 
@@ -120,7 +133,8 @@ class Settings(TypedDict, total=False):
     ``question`` is the column with the input; without it, the key ``input`` of the agent file is
     filled with the columns of a row. ``concurrency`` (default 256) limits the rows that run at the
     same time in one block; ``workers`` (default 1) is the number of threads of the engine;
-    ``options`` are options of the runs.
+    ``options`` are options of the runs. ``columns`` are the names of the columns that the results
+    have (default all of COLUMNS).
 
     With ``key``, the name of a column with unique values, each row has a thread of its own: ``job``
     and the value. The agent must have a checkpointer that all processes can open. If the framework
@@ -133,6 +147,7 @@ class Settings(TypedDict, total=False):
     concurrency: int
     workers: int
     options: Mapping[str, Any]
+    columns: Iterable[str]
 
 
 class Runner:
@@ -151,6 +166,7 @@ class Runner:
         self._options = dict(settings.get("options", {}))
         self._key = settings.get("key")
         self._job = settings.get("job", "rows")
+        self._columns = columns_of(settings.get("columns"))
 
     def start_engine(self) -> None:
         """Starts the engine of the process, unless it runs already."""
@@ -163,7 +179,9 @@ class Runner:
         """Returns a window over blocks of rows, whose outcomes are delivered to a queue."""
         self.start_engine()
         native = self._agent._native()
-        made: RowWindow = native.open_rows(self._options, self._concurrency, results, reports_room)
+        made: RowWindow = native.open_rows(
+            self._options, self._concurrency, results, reports_room, "messages" in self._columns
+        )
         return made
 
     def add(self, window: RowWindow, block: Any, tag: int) -> None:
@@ -183,6 +201,14 @@ class Runner:
 
         outcomes: RowBlock = _runs.wait(start)
         return outcomes
+
+    def with_outcomes(self, block: Any, outcomes: RowBlock) -> Any:
+        """Returns a block with the columns of its outcomes."""
+        return _with_outcomes(block, outcomes, self._columns)
+
+    def lists_of(self, outcomes: RowBlock) -> dict[str, list[Any]]:
+        """Returns the columns of outcomes as lists of Python objects."""
+        return _lists_of(outcomes, self._columns)
 
     def _inputs_of(self, block: Any) -> list[Any]:
         """Returns the inputs of the rows. An exception is the failure of its row."""

@@ -178,7 +178,12 @@ class Agent:
         self, input: Any, options: dict[str, Any], to: Results, tag: int, modes: Sequence[str]
     ) -> Run: ...
     def open_rows(
-        self, options: dict[str, Any], concurrency: int, to: Results, reports_room: bool
+        self,
+        options: dict[str, Any],
+        concurrency: int,
+        to: Results,
+        reports_room: bool,
+        stores_messages: bool,
     ) -> RowWindow: ...
     def has_thread(self, thread_id: str) -> bool: ...
     def messages_of_row(self, row: dict[str, Any]) -> list[dict[str, Any]] | None: ...

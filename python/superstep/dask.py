@@ -44,7 +44,7 @@ class _Block:
         self._runner = runner
 
     def __call__(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        columns = _rows.lists_of(self._runner.run(rows))
+        columns = self._runner.lists_of(self._runner.run(rows))
         return [
             {**row, **dict(zip(columns, values))}
             for row, values in zip(rows, zip(*columns.values()))

@@ -18,9 +18,10 @@ class Agent:
     ``agent`` is an agent, an agent file or the name of a model. The settings are ``question``, the
     column with the input (without it, the key ``input`` of the agent file is filled with the columns
     of a row), ``concurrency``, the number of rows that run at the same time in one block (256),
-    ``workers``, the number of threads of the engine (1), ``options`` of the runs, and ``key`` and
-    ``job``, for rows that must not run twice: with a checkpointer, each row has the thread of the job
-    and of the value in the column ``key``, and a repeated row is resumed.
+    ``workers``, the number of threads of the engine (1), ``options`` of the runs, ``columns``, the
+    names of the columns that the results have (all), and ``key`` and ``job``, for rows that must not
+    run twice: with a checkpointer, each row has the thread of the job and of the value in the column
+    ``key``, and a repeated row is resumed.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class Agent:
 
     def _run(self, block: Any) -> Any:
         outcomes = self._runner.run(block)
-        return _rows.with_outcomes(_table_of(block), outcomes)
+        return self._runner.with_outcomes(_table_of(block), outcomes)
 
 
 def _table_of(block: Any) -> Any:

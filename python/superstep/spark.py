@@ -23,16 +23,17 @@ def map(
     return lambda blocks: _run_blocks(runner, blocks)
 
 
-def schema(of: Any) -> str:
+def schema(of: Any, columns: Iterable[str] | None = None) -> str:
     """Returns the schema of the result: the columns of the input, then ours.
 
     ``of`` is the schema of the input, a StructType, or the same as a text such as "id long".
+    ``columns`` are those of map(); the default is all.
     """
     if isinstance(of, str):
         before = [of]
     else:
         before = [f"`{field.name}` {field.dataType.simpleString()}" for field in of.fields]
-    return ", ".join(before + [f"{name} {kind}" for name, kind in _rows.COLUMNS.items()])
+    return ", ".join(before + [f"{name} {kind}" for name, kind in _rows.columns_of(columns).items()])
 
 
 def _run_blocks(runner: _rows.Runner, blocks: Iterator[Any]) -> Iterator[Any]:
@@ -44,7 +45,7 @@ def _run_blocks(runner: _rows.Runner, blocks: Iterator[Any]) -> Iterator[Any]:
     def ended(seconds: float) -> Iterator[Any]:
         for number, outcomes in results.take(seconds):
             if number >= 0:
-                yield _rows.with_outcomes(open_blocks.pop(number), outcomes)
+                yield runner.with_outcomes(open_blocks.pop(number), outcomes)
 
     try:
         for number, block in enumerate(blocks):

@@ -192,8 +192,9 @@ def test_invalid_inputs_are_failed_rows() -> None:
 def test_columns_equal_buffers_and_rows(agent_file: str) -> None:
     texts = ["100 plus 1", "13 plus 1", "über \U0001f600", ""]
     agent = ss.Agent.from_file(agent_file, [inc])
-    outcomes = _rows.Runner(agent, (), {"question": "q"}).run({"q": texts})
-    columns = _rows.lists_of(outcomes)
+    runner = _rows.Runner(agent, (), {"question": "q"})
+    outcomes = runner.run({"q": texts})
+    columns = runner.lists_of(outcomes)
     expected = [row.columns() for row in agent.batch(texts)]
     assert [dict(zip(columns, values)) for values in zip(*columns.values())] == expected
     for name, values in columns.items():
@@ -219,6 +220,18 @@ def test_arrow_blocks_get_arrow_columns(agent_file: str) -> None:
         out.validate(full=True)
         assert out.column("answer").to_pylist() == ["It is 101.", "It is 102."]
         assert out.schema.names == ["id", "q", *_rows.COLUMNS]
+
+
+def test_results_have_chosen_columns(agent_file: str) -> None:
+    chosen = ["tool_calls", "answer"]
+    function = superstep.spark.map(agent_file, [inc], question="q", columns=chosen)
+    (block,) = function(iter([{"id": [100], "q": ["100 plus 1"]}]))
+    assert block == {"id": [100], "q": ["100 plus 1"], "tool_calls": [1], "answer": ["It is 101."]}
+    assert superstep.spark.schema("id long", chosen) == "id long, tool_calls long, answer string"
+    with pytest.raises(ValueError, match="unknown columns: cost; the results have: answer, status"):
+        superstep.spark.map(agent_file, [inc], columns=["answer", "cost"])
+    with pytest.raises(TypeError, match="must be a list of names"):
+        superstep.spark.schema("id long", "answer")
 
 
 def test_dask_functions_pickle(agent_file: str) -> None:

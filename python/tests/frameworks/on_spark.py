@@ -34,7 +34,8 @@ def main() -> None:
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("ERROR")
-    function = superstep.spark.map(common.agent_file(), [common.inc], question="question")
+    def mapped(**settings: Any) -> Any:
+        return superstep.spark.map(common.agent_file(), [common.inc], question="question", **settings)
 
     def job(run: Any, size: int, schema: str, parts: int = 4, form: str = "mapInPandas") -> dict[int, str]:
         text = "concat('What is ', id, ' plus 1? ', repeat('x', 200)) as question"
@@ -46,12 +47,20 @@ def main() -> None:
     plain = "id long, question string, answer string"
     agent = superstep.spark.schema("id long, question string")
     job(identity, 1_000, plain)
+
+    def agent_job(form: str, schema: str, **settings: Any) -> common.Job:
+        function = mapped(**settings)
+        return lambda n: common.check(job(function, n, schema, form=form), n)
+
+    answers = {"columns": ["answer"]}  # the columns of the first job
     common.compare(
         "spark",
         {
             "identity": lambda n: job(identity, n, plain),
-            "agent": lambda n: common.check(job(function, n, agent), n),
-            "agent with mapInArrow": lambda n: common.check(job(function, n, agent, form="mapInArrow"), n),
+            "mapInPandas, answers": agent_job("mapInPandas", plain, **answers),
+            "mapInArrow, answers": agent_job("mapInArrow", plain, **answers),
+            "mapInPandas, all columns": agent_job("mapInPandas", agent),
+            "mapInArrow, all columns": agent_job("mapInArrow", agent),
         },
     )
     parts = common.KILL_ROWS // common.KILL_BLOCK
