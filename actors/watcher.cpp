@@ -20,7 +20,7 @@ namespace {
 
 /// Polling interval while the watcher sleeps. If a poke is lost while the watcher falls asleep,
 /// this interval bounds the delay.
-constexpr auto asleep_tick = std::chrono::microseconds{20'000};
+constexpr auto asleep_tick = std::chrono::milliseconds{20};
 /// After this number of polls that have seen only lanes that save checkpoints, the watcher polls
 /// less often, because a poll costs a thread switch and such lanes cannot be taken over. A body
 /// that blocks between two saves is then noticed later, by at most this number of ticks. @{
@@ -102,7 +102,7 @@ void watcher::run() {
     if (seen == activity::none)
       // At once, not after further polls: a poll costs ten times as much as the system call by
       // which the next poke wakes the watcher.
-      sleep(std::max(tick_, asleep_tick));
+      sleep(std::max<std::chrono::microseconds>(tick_, asleep_tick));
     else if (polls_of_saves_ >= polls_of_saves_min)
       sleep(tick_ * ticks_while_saving);
     else if (seen == activity::bodies && asleep_.load(std::memory_order_relaxed))
@@ -117,33 +117,31 @@ void watcher::sleep(std::chrono::microseconds each) noexcept {
   each_ = each;
   set_timer(each);
   asleep_.store(true);
-  if (activity_of_lanes() == activity::bodies) // it may have called poke() before the store
+  // A lane may have called poke() before the store.
+  if (std::ranges::any_of(core_.lanes(),
+                          [](const auto& l) { return activity_of(*l) == activity::bodies; }))
     wake();
 }
 
-watcher::activity watcher::activity_of_lanes() const {
-  auto out = activity::none;
-  for (const auto& l : core_.lanes())
-    if (!l->sharing().is_idle())
-      out = std::max(out, l->host().is_saving() ? activity::saves : activity::bodies);
-  return out;
+watcher::activity watcher::activity_of(lane& l) {
+  if (l.sharing().is_idle())
+    return activity::none;
+  return l.host().is_saving() ? activity::saves : activity::bodies;
 }
 
 /// Polls all lanes once.
 watcher::activity watcher::look() {
   SUPERSTEP_ASSERT(seen_.size() == core_.lanes().size());
-  auto out =
-      std::max(activity_of_lanes(), core_.threads().is_busy() ? activity::bodies : activity::none);
+  auto out = core_.threads().is_busy() ? activity::bodies : activity::none;
   running_.clear();
   for (auto i = std::size_t{0}; i < seen_.size(); ++i) {
     auto& l = *core_.lanes()[i];
     const auto guard = l.guard().seen();
     const auto before = std::exchange(seen_[i], guard);
     const auto inside = (guard & 1) != 0;
-    const auto is_idle = l.sharing().is_idle();
-    if (inside)
-      out = activity::bodies;
-    if ((inside || guard != before) && !is_idle)
+    const auto now = activity_of(l);
+    out = std::max(out, inside ? activity::bodies : now);
+    if ((inside || guard != before) && now != activity::none)
       running_.push_back(&l);
     if (!inside)
       continue;

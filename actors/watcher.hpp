@@ -58,8 +58,7 @@ private:
   void wait_for_timer() noexcept;
   void run();
   [[nodiscard]] activity look();
-  /// Returns what the lanes do, without the thread pool.
-  [[nodiscard]] activity activity_of_lanes() const;
+  [[nodiscard]] static activity activity_of(lane& l);
   void share();
 
   detail::engine_core& core_;

@@ -34,12 +34,6 @@ private:
   const std::chrono::milliseconds each_;
 };
 
-ss::compile_options saved_in(std::shared_ptr<ss::checkpointer> checkpointer) {
-  auto options = ss::compile_options{};
-  options.checkpointer = std::move(checkpointer);
-  return options;
-}
-
 ss::run_config saved_at_each_step() {
   auto config = ss::run_config{};
   config.thread_id = "t";
@@ -66,7 +60,7 @@ BOOST_AUTO_TEST_CASE(lane_that_saves_is_polled_less_often) {
   constexpr auto steps = 2;
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);
-  const auto graph = g.compile(saved_in(std::make_shared<slow_checkpointer>(save_time)));
+  const auto graph = g.compile({.checkpointer = std::make_shared<slow_checkpointer>(save_time)});
   auto options = ss::engine_options{};
   options.workers = 1;
   options.watcher_tick = 500us;
@@ -89,7 +83,7 @@ BOOST_AUTO_TEST_CASE(lane_is_taken_over_from_body_that_blocks_after_saves) {
     has_run.count_down();
     return ss::update<numbers>{};
   });
-  const auto graph = g.compile(saved_in(std::make_shared<slow_checkpointer>(20ms)));
+  const auto graph = g.compile({.checkpointer = std::make_shared<slow_checkpointer>(20ms)});
   auto e = ss::engine{{.workers = 1}};
   BOOST_TEST(e.invoke(graph, numbers{}, saved_at_each_step()).state.n == 1);
 }

@@ -43,12 +43,6 @@ ss::run_config on_thread_t(ss::busy_policy how = ss::busy_policy::wait) {
   return config;
 }
 
-ss::compile_options kept_by(const std::shared_ptr<ss::checkpointer>& checkpointer) {
-  auto options = ss::compile_options{};
-  options.checkpointer = checkpointer;
-  return options;
-}
-
 } // namespace
 
 /// A run checks its lease and then stores a checkpoint. Between the two, another run may take the
@@ -57,7 +51,7 @@ BOOST_AUTO_TEST_CASE(late_checkpoint_of_other_run_is_followed_by_next_id) {
   const auto checkpointer = std::make_shared<watched_checkpointer>();
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).edge(ss::start, a);
-  const auto graph = g.compile(kept_by(checkpointer));
+  const auto graph = g.compile({.checkpointer = checkpointer});
   auto e = ss::engine{{.workers = 1}};
   e.invoke(graph, numbers{}, on_thread_t());
   const auto layout = ss::detail::program_of(graph)->layout();
@@ -112,7 +106,7 @@ void check_take_over_of_nested_run(int depth, ss::durability when) {
   auto nested = inside.compile();
   for (auto i = 1; i < depth; ++i)
     nested = around(nested);
-  const auto graph = around(nested, kept_by(checkpointer));
+  const auto graph = around(nested, {.checkpointer = checkpointer});
   const auto config = [&](ss::busy_policy how) {
     auto made = on_thread_t(how);
     made.thread->durability = when;
