@@ -4,7 +4,9 @@
 #include <superstep/base/error.hpp>
 #include <superstep/base/task.hpp>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -22,12 +24,19 @@ class callback_wait final : public wait {
 public:
   using wait::wait;
 
-  /// Stores the value and resumes the coroutine, unless the wait has ended or was abandoned.
+  /// Stores the value and resumes the coroutine, unless the wait has ended or was abandoned. If the
+  /// coroutine is not suspended yet, suspend() returns false instead.
   void complete(T value) {
     if (!claim())
       return;
     value_.emplace(std::move(value));
-    publish();
+    if (stage_.exchange(stage::complete, std::memory_order_acq_rel) == stage::suspended)
+      publish();
+  }
+  /// Suspends the coroutine, which has started the operation. Returns false if the operation has
+  /// completed already. If it returns true, the frame may be destroyed at any time.
+  [[nodiscard]] bool suspend() noexcept {
+    return stage_.exchange(stage::suspended, std::memory_order_acq_rel) == stage::starting;
   }
 
   /// Sets the function that cancels the operation; calls it at once if the frame is already gone.
@@ -59,6 +68,10 @@ public:
   T take() { return std::move(*value_); }
 
 private:
+  /// The progress of the start: suspend() and complete() exclude each other by it.
+  enum class stage : std::uint8_t { starting, suspended, complete };
+
+  std::atomic<stage> stage_{stage::starting};
   std::mutex mutex_; // an I/O thread may call on_abandon() while the frame is destroyed
   std::function<void()> stop_;
   std::optional<T> value_;
@@ -77,8 +90,9 @@ public:
   explicit completer(boost::intrusive_ptr<detail::callback_wait<T>> wait)
       : wait_{std::move(wait)} {}
 
-  /// Passes the result to the coroutine and schedules the coroutine in its executor. The coroutine
-  /// never runs inside this call.
+  /// Passes the result to the coroutine and schedules the coroutine in its executor. If the
+  /// function that starts the operation has not returned yet, the coroutine continues when it
+  /// returns. The coroutine never runs inside this call.
   /// @param value the result of the operation
   void operator()(T value) const { wait_->complete(std::move(value)); }
   /// Whether the coroutine was destroyed while it waited, so that the result is not needed.
@@ -107,14 +121,16 @@ public:
   }
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> frame) {
-    auto keep =
+  bool await_suspend(std::coroutine_handle<Promise> frame) {
+    const auto keep =
         boost::intrusive_ptr<callback_wait<T>>{new callback_wait<T>{frame, *frame.promise().at}};
     wait_ = keep;
-    // The operation may complete on another thread before begin() returns. The resumed coroutine
-    // may then destroy its frame with this awaiter, so the function is moved to the stack first.
-    auto begin = std::move(begin_);
-    begin(completer<T>{std::move(keep)});
+    {
+      // Moved to the stack, so that what the function holds is released before the suspension.
+      auto begin = std::move(begin_);
+      begin(completer<T>{keep});
+    }
+    return keep->suspend();
   }
   T await_resume() { return std::exchange(wait_, nullptr)->take(); }
 
@@ -126,8 +142,9 @@ private:
 } // namespace detail
 
 /// Awaits an operation that reports its end by a callback, such as one of Asio or of another
-/// thread. Suspends the coroutine and starts the operation. The coroutine is resumed in its
-/// executor when the callback calls the completer.
+/// thread. Starts the operation and suspends the coroutine. The coroutine is resumed in its
+/// executor when the callback calls the completer. It is not suspended if the completer was called
+/// before `begin` has returned.
 ///
 /// @tparam T type of the result
 /// @param begin starts the operation: `begin(completer<T>)`. Called once, on the coroutine's

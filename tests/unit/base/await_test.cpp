@@ -75,6 +75,43 @@ BOOST_AUTO_TEST_CASE(callback_on_another_thread_resumes_coroutine) {
   worker.join();
 }
 
+BOOST_AUTO_TEST_CASE(coroutine_continues_if_callback_completes_while_it_starts) {
+  auto where = ss::detail::make_thread_executor();
+  auto at = ss::execution_context{where.get(), nullptr};
+  const auto body = [](bool on_other_thread) -> ss::task<int> {
+    co_return co_await ss::await_callback<int>([on_other_thread](ss::completer<int> done) {
+      if (on_other_thread)
+        std::thread{[&done] { done(7); }}.join();
+      else
+        done(7);
+    });
+  };
+  for (const auto on_other_thread : {false, true}) {
+    auto running = body(on_other_thread);
+    running.start_in(at);
+    running.handle().resume();
+    BOOST_TEST(running.done());
+  }
+}
+
+// It may hold the last reference to what cancels the operation.
+BOOST_AUTO_TEST_CASE(start_of_operation_is_released_while_coroutine_is_suspended) {
+  auto held = std::make_shared<int>(1);
+  auto kept = std::optional<ss::completer<int>>{};
+  const auto body = [](std::shared_ptr<int> what, auto* keep) -> ss::task<int> {
+    // A variable: g++ 12 destroys captures twice if they are moved into an argument of co_await.
+    auto start = [what = std::move(what), keep](ss::completer<int> done) { keep->emplace(done); };
+    co_return co_await ss::await_callback<int>(std::move(start));
+  };
+  auto where = ss::detail::make_thread_executor();
+  auto at = ss::execution_context{where.get(), nullptr};
+  auto waiting = body(held, &kept);
+  waiting.start_in(at);
+  waiting.handle().resume();
+  BOOST_TEST(!waiting.done());
+  BOOST_TEST(held.use_count() == 1);
+}
+
 BOOST_AUTO_TEST_CASE(second_completion_of_callback_is_ignored) {
   const auto body = []() -> ss::task<int> {
     co_return co_await ss::await_callback<int>([](ss::completer<int> done) {
