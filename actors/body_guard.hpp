@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/thread_clock.hpp"
+
 #include <superstep/base/detail/assert.hpp>
 
 #include <atomic>
@@ -24,7 +26,10 @@ public:
 
   // Called by the thread that serves the lane.
   /// Reports that a thread now serves the lane.
-  void set_server(worker& by) noexcept { server_.store(&by, std::memory_order_release); }
+  void set_server(worker& by, thread_clock clock) noexcept {
+    clock_.store(clock, std::memory_order_relaxed);
+    server_.store(&by, std::memory_order_release);
+  }
   /// Enters a body. Returns the ticket for leave().
   [[nodiscard]] std::uint64_t enter() noexcept {
     SUPERSTEP_ASSERT(guard_.load(std::memory_order_relaxed) == 0);
@@ -55,6 +60,10 @@ public:
   }
   /// The thread that serves the lane, or that has served it last.
   [[nodiscard]] worker* server() const noexcept { return server_.load(std::memory_order_acquire); }
+  /// The CPU time and the state of that thread, which may have ended.
+  [[nodiscard]] thread_clock clock() const noexcept {
+    return clock_.load(std::memory_order_acquire);
+  }
   /// Reports that the bodies of the lane are long.
   void hint_heavy() noexcept { heavy_.store(true, std::memory_order_relaxed); }
 
@@ -63,6 +72,7 @@ private:
   std::atomic<bool> heavy_{false};
   std::uint64_t sequence_ = 0; // number of bodies that were entered
   std::atomic<worker*> server_{nullptr};
+  std::atomic<thread_clock> clock_{};
 };
 
 } // namespace superstep

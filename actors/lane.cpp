@@ -190,7 +190,7 @@ void lane::forget_run(const run& r) noexcept {
 }
 
 void lane::serve(worker& by, bool took_over) {
-  guard_.set_server(by);
+  guard_.set_server(by, by.clock());
   current = this;
   if (took_over)
     adopt_interrupted();

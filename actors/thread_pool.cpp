@@ -6,18 +6,11 @@
 
 #include "engine_core.hpp"
 #include "engine_scope.hpp"
+#include "serial_body.hpp"
 #include "warning.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <string_view>
 #include <system_error>
-
-#include <fcntl.h>
-#include <pthread.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace superstep {
 
@@ -38,43 +31,18 @@ constexpr auto refusal_time_max = std::chrono::milliseconds{500};
 /// as long.
 constexpr auto short_body = std::chrono::microseconds{20};
 
-/// Returns the kernel's state letter of a thread of this process: 'R' if it is running or runnable,
-/// 'S' if it sleeps, 'D' if it waits for a disk, '?' if unknown.
-char thread_state(int kernel_id) {
-  auto path = std::array<char, 64>{};
-  std::snprintf(path.data(), path.size(), "/proc/self/task/%d/stat", kernel_id);
-  const auto file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
-  if (file < 0)
-    return '?';
-  auto text = std::array<char, 256>{};
-  const auto n = ::read(file, text.data(), text.size());
-  ::close(file);
-  const auto line = std::string_view{text.data(), n > 0 ? static_cast<std::size_t>(n) : 0};
-  // the last `)`, because the thread's name before it may contain any character
-  const auto after_name = line.rfind(')');
-  return after_name != std::string_view::npos && after_name + 2 < line.size() ? line[after_name + 2]
-                                                                              : '?';
-}
-
 } // namespace
 
 bool worker::is_blocked() {
-  if (!has_clock_.load(std::memory_order_acquire))
-    return false;
-  auto used = timespec{};
-  if (::clock_gettime(clock_, &used) != 0)
-    return false;
-  const auto ns = std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
-  if (std::exchange(cpu_ns_, ns) != ns)
-    return false;
-  const auto state = thread_state(kernel_id_.load(std::memory_order_relaxed));
-  return state != 'R' && state != '?';
+  const auto clock = clock_.load(std::memory_order_relaxed);
+  const auto used = clock.used();
+  return used && std::exchange(used_, *used) == *used && !clock.is_runnable();
 }
 
 thread_pool::thread_pool(detail::engine_core& core, const engine_options& options)
     : core_{core}, threads_max_{options.threads_max}, burners_max_{options.workers},
       idle_time_{options.thread_idle_time}, hung_after_{options.hung_after},
-      hung_threads_max_{options.hung_threads_max} {}
+      hung_threads_max_{options.hung_threads_max}, short_serial_body_{options.watcher_tick} {}
 
 bool thread_pool::can_serve() {
   const auto lock = std::scoped_lock{mutex_};
@@ -141,9 +109,7 @@ bool thread_pool::start_member() {
 void thread_pool::work(worker& self) {
   const auto scope = engine_scope{};
   core_.cores().confine_thread();
-  self.kernel_id_.store(static_cast<int>(::syscall(SYS_gettid)), std::memory_order_relaxed);
-  self.has_clock_.store(::pthread_getcpuclockid(::pthread_self(), &self.clock_) == 0,
-                        std::memory_order_release);
+  self.clock_.store(thread_clock::of_this_thread(), std::memory_order_relaxed);
   auto lock = std::unique_lock{mutex_}; // start_member() has counted this thread as idle
   for (;; ++idle_) {
     changed_.wait(lock, [this] {
@@ -174,7 +140,7 @@ void thread_pool::work(worker& self) {
     self.at.store(duty::idle, std::memory_order_relaxed);
     lock.lock();
   }
-  self.has_clock_.store(false, std::memory_order_release);
+  self.clock_.store({}, std::memory_order_relaxed);
   ++ended_;
   changed_.notify_all();
 }
@@ -283,13 +249,20 @@ call* thread_pool::next_job() {
   return c;
 }
 
+/// Whether the body that the calling thread has run is run in place the next time.
+bool thread_pool::is_short(std::chrono::nanoseconds taken) const noexcept {
+  const auto held = serial_body::take();
+  return held ? *held < short_serial_body_ : taken < short_body;
+}
+
 void thread_pool::run_jobs(worker& self) {
   while (auto* const c = next_job()) {
     const auto begin = std::chrono::steady_clock::now();
     self.begin_body(begin);
     if (c->claim()) {
+      static_cast<void>(serial_body::take()); // of a body that has run on a lane
       c->advance({});
-      if (c->has_ended() && std::chrono::steady_clock::now() - begin < short_body)
+      if (c->has_ended() && is_short(std::chrono::steady_clock::now() - begin))
         c->progress = body_progress::ended_quickly;
     }
     c->return_to_lane();

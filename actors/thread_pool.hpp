@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/thread_clock.hpp"
 #include "call.hpp"
 #include "run.hpp"
 
@@ -9,7 +10,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <ctime>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -45,6 +45,10 @@ public:
     return at.load(std::memory_order_acquire) == duty::body &&
            since_.load(std::memory_order_relaxed) < latest.time_since_epoch().count();
   }
+  /// The CPU time and the state of the thread. Thread-safe.
+  [[nodiscard]] thread_clock clock() const noexcept {
+    return clock_.load(std::memory_order_relaxed);
+  }
   /// Whether the thread has used no CPU time since the last call and is not waiting for a core.
   /// Called by the watcher only.
   [[nodiscard]] bool is_blocked();
@@ -52,11 +56,9 @@ public:
 private:
   friend class thread_pool;
   std::thread thread_;
-  std::atomic<int> kernel_id_{0};
+  std::atomic<thread_clock> clock_{};
   std::atomic<std::chrono::steady_clock::rep> since_{0}; // when the thread's body began
-  std::atomic<bool> has_clock_{false};
-  clockid_t clock_{};
-  std::int64_t cpu_ns_ = 0; // the CPU time used until the last call of is_blocked()
+  std::chrono::nanoseconds used_{}; // the CPU time until the last call of is_blocked()
 };
 
 /// The engine's thread pool. Its threads serve lanes, and run queued bodies that are known to be
@@ -124,6 +126,7 @@ private:
   [[nodiscard]] std::string note_hung(std::size_t hung); // caller holds mutex_
   void work(worker& self);
   void run_jobs(worker& self);
+  [[nodiscard]] bool is_short(std::chrono::nanoseconds taken) const noexcept;
   void answer_refused(std::unique_lock<std::mutex>& lock);
   void provide_answerer(); // caller holds mutex_
   [[nodiscard]] bool await_end(std::unique_lock<std::mutex>& lock,
@@ -140,6 +143,7 @@ private:
   const std::chrono::milliseconds idle_time_;
   const std::chrono::milliseconds hung_after_;
   const std::size_t hung_threads_max_;
+  const std::chrono::nanoseconds short_serial_body_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

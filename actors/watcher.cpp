@@ -39,6 +39,14 @@ int make_timer() {
   return made;
 }
 
+/// Whether a thread waits for a core, and has used less CPU time than `enough` since it had used
+/// `before`.
+bool is_starved(const thread_clock& thread, const std::optional<std::chrono::nanoseconds>& before,
+                std::chrono::nanoseconds enough) {
+  const auto now = thread.used();
+  return before && now && *now - *before < enough && thread.is_runnable();
+}
+
 timespec to_timespec(std::chrono::nanoseconds t) {
   return {t.count() / 1'000'000'000, t.count() % 1'000'000'000};
 }
@@ -53,7 +61,7 @@ watcher::~watcher() {
 }
 
 void watcher::start() {
-  seen_.assign(core_.lanes().size(), 0);
+  seen_.assign(core_.lanes().size(), {});
   running_.reserve(seen_.size());
   set_timer(tick_);
   try {
@@ -136,8 +144,9 @@ watcher::activity watcher::look() {
   running_.clear();
   for (auto i = std::size_t{0}; i < seen_.size(); ++i) {
     auto& l = *core_.lanes()[i];
+    auto& seen = seen_[i];
     const auto guard = l.guard().seen();
-    const auto before = std::exchange(seen_[i], guard);
+    const auto before = std::exchange(seen.guard, guard);
     const auto inside = (guard & 1) != 0;
     const auto now = activity_of(l);
     out = std::max(out, inside ? activity::bodies : now);
@@ -145,20 +154,25 @@ watcher::activity watcher::look() {
       running_.push_back(&l);
     if (!inside)
       continue;
+    const auto thread = l.guard().clock();
     if (guard == before) {
       // The lane has not left its body since the last poll. A thread is reserved first, because a
       // lane that is taken over and not served would stop. Afterwards the old thread counts as one
       // that runs a body.
-      if (!core_.threads().can_serve())
+      if (is_starved(thread, seen.used, tick_ / 2) || !core_.threads().can_serve())
         continue;
       auto* const server = l.guard().server();
       if (l.guard().take_over(guard)) {
         server->begin_body(std::chrono::steady_clock::now());
         core_.threads().serve(l, true);
       }
-    } else if ((before & 1) != 0 && (guard >> 1) - (before >> 1) < heavy_bodies_per_tick) {
-      l.guard().hint_heavy();
+      continue;
     }
+    const auto bodies = (guard >> 1) - (before >> 1);
+    if ((before & 1) != 0 && bodies < heavy_bodies_per_tick &&
+        !is_starved(thread, seen.used, bodies * tick_ / heavy_bodies_per_tick))
+      l.guard().hint_heavy();
+    seen.used = thread.used();
   }
   core_.threads().pace();
   share();

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -18,8 +19,10 @@ class lane;
 /// The thread that keeps lanes from being blocked. It polls every lane each tick. If a lane is
 /// inside the same body in two consecutive polls, the watcher gives the lane to another thread. If
 /// a lane's bodies take more than 1/25 of a tick on average (20 us by default), the watcher gives
-/// the lane a hint. The lane then runs the bodies of such nodes as jobs. If a lane is idle, the
-/// watcher asks a lane that runs bodies to give runs away. The watcher sleeps while nothing runs.
+/// the lane a hint. The lane then runs the bodies of such nodes as jobs. The time for which the
+/// lane's thread waits for a core does not count, because another thread would wait, too. If a lane
+/// is idle, the watcher asks a lane that runs bodies to give runs away. The watcher sleeps while
+/// nothing runs.
 /// While lanes only wait for the disk, outside of bodies, it polls every eighth tick.
 ///
 /// The watcher waits for a kernel timer, not for a condition variable. A thread that starts to run
@@ -52,6 +55,13 @@ private:
     bodies ///< something else runs or is about to run
   };
 
+  /// The state of a lane, as one poll sees it.
+  struct sight {
+    std::uint64_t guard = 0;
+    /// The CPU time of the lane's thread when the guard was first seen; nullopt if not known.
+    std::optional<std::chrono::nanoseconds> used{};
+  };
+
   void wake() noexcept;
   void sleep(std::chrono::microseconds each) noexcept;
   void set_timer(std::chrono::nanoseconds each) noexcept;
@@ -64,7 +74,7 @@ private:
   detail::engine_core& core_;
   const std::chrono::microseconds tick_;
   const int timer_;                  // a timerfd (Linux)
-  std::vector<std::uint64_t> seen_;  // the guard of each lane at the last poll
+  std::vector<sight> seen_;          // of each lane, at the last poll
   std::vector<lane*> running_;       // the lanes that run bodies, filled at each poll
   std::size_t next_asked_ = 0;       // where share() starts in running_, so that lanes take turns
   unsigned polls_of_saves_ = 0;      // number of polls in sequence that have seen only saves

@@ -3,20 +3,13 @@
 // watcher that decides how many runners may work.
 #include "body_pool.hpp"
 
+#include "actors/serial_body.hpp"
 #include "left_objects.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <optional>
-#include <string_view>
 #include <system_error>
 #include <utility>
-
-#include <fcntl.h>
-#include <pthread.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace superstep::python {
 
@@ -25,23 +18,6 @@ namespace {
 /// Looks of the watcher at an empty queue after which it sleeps. It stays awake for a while,
 /// because waking it costs the thread that queues a job more than the looks.
 constexpr auto looks_before_sleep = 20U;
-
-/// Whether a thread of this process runs or waits for a core, by its state in /proc.
-bool is_runnable(int kernel_id) noexcept {
-  auto path = std::array<char, 64>{};
-  std::snprintf(path.data(), path.size(), "/proc/self/task/%d/stat", kernel_id);
-  const auto file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
-  if (file < 0)
-    return true; // unknown: admits no further runner
-  auto text = std::array<char, 256>{};
-  const auto n = ::read(file, text.data(), text.size());
-  ::close(file);
-  const auto line = std::string_view{text.data(), n > 0 ? static_cast<std::size_t>(n) : 0};
-  // the last `)`, because the name of the thread before it may contain any character
-  const auto after_name = line.rfind(')');
-  return after_name == std::string_view::npos || after_name + 2 >= line.size() ||
-         line[after_name + 2] == 'R';
-}
 
 /// The thread state of Python for a thread that C++ has started. Holds the GIL between enter() and
 /// leave().
@@ -90,7 +66,7 @@ public:
   [[nodiscard]] runner& record() noexcept { return record_; }
 
 private:
-  guest() { record_.identify_thread(); }
+  guest() { record_.clock.store(thread_clock::of_this_thread(), std::memory_order_relaxed); }
 
   runner record_;
   std::optional<python_thread> python_;
@@ -129,9 +105,11 @@ bool body_pool::run_here(pool_job_ptr job) {
   this_thread = {this, &self.record()};
   self.enter();
   self.record().at.store(phase::inside, std::memory_order_relaxed);
+  const auto begin = std::chrono::steady_clock::now();
   job->run();
   job.reset();
   drop_left_objects();
+  serial_body::report(std::chrono::steady_clock::now() - begin);
   self.leave();
   this_thread = {};
   const auto lock = std::scoped_lock{mutex_};
@@ -212,17 +190,10 @@ bool body_pool::has_room_outside() const {
   return outside_ < outside_max;
 }
 
-/// Records the calling thread, so that the watcher can look at it.
-void body_pool::runner::identify_thread() noexcept {
-  kernel_id = static_cast<int>(::syscall(SYS_gettid));
-  has_clock.store(::pthread_getcpuclockid(::pthread_self(), &clock) == 0,
-                  std::memory_order_release);
-}
-
 void body_pool::work(runner& self) {
   this_thread = {this, &self};
   self.at.store(phase::waits_for_gil, std::memory_order_relaxed);
-  self.identify_thread();
+  self.clock.store(thread_clock::of_this_thread(), std::memory_order_relaxed);
   {
     auto python = python_thread{};
     for (auto may_stay = true; may_stay;) {
@@ -352,15 +323,15 @@ std::size_t body_pool::wanted(const sight& seen) {
 ///
 /// A body that polls uses some CPU time at each look but is blocked.
 bool body_pool::is_blocked(runner& r, std::int64_t& cpu_ns) const noexcept {
-  auto used = timespec{};
-  if (!r.has_clock.load(std::memory_order_acquire) || ::clock_gettime(r.clock, &used) != 0)
+  const auto clock = r.clock.load(std::memory_order_relaxed);
+  const auto used = clock.used();
+  if (!used)
     return false;
-  const auto now = std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
-  const auto before = std::exchange(r.cpu_ns, now);
+  const auto before = std::exchange(r.cpu_ns, used->count());
   if (before < 0) // the first look at this job
     return false;
-  cpu_ns += now - before;
-  return now - before < since_last_look_ / 2 && !is_runnable(r.kernel_id);
+  cpu_ns += r.cpu_ns - before;
+  return r.cpu_ns - before < since_last_look_ / 2 && !clock.is_runnable();
 }
 
 bool body_pool::stop(std::chrono::milliseconds grace) {

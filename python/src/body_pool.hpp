@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/thread_clock.hpp"
+
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
@@ -9,7 +11,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -89,13 +90,9 @@ private:
 
   struct runner {
     std::atomic<phase> at{phase::idle};
-    std::atomic<bool> has_clock{false};
-    clockid_t clock{};
-    int kernel_id = 0;
+    std::atomic<thread_clock> clock{};
     bool yields = false;      // whether it stops, because enough others work
     std::int64_t cpu_ns = -1; // used until the last look of the watcher; -1: not known
-
-    void identify_thread() noexcept;
   };
   /// The numbers of runners by activity, as the watcher sees them.
   struct sight {

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cores on which the threads of an engine run (engine_options::cores).
+#include "base/thread_clock.hpp"
 #include "graphs.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <mutex>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <sched.h>
@@ -24,6 +29,14 @@ std::vector<int> cores_of_this_thread() {
     if (CPU_ISSET(core, &set))
       out.push_back(core);
   return out;
+}
+
+/// Restricts the calling thread to one core.
+void use_core(int core) {
+  auto set = cpu_set_t{};
+  CPU_ZERO(&set);
+  CPU_SET(core, &set);
+  ::sched_setaffinity(0, sizeof set, &set);
 }
 
 /// Runs a body on the engine and returns the cores of its thread.
@@ -87,6 +100,44 @@ BOOST_AUTO_TEST_CASE(engines_get_different_cores) {
   const auto is_different = cores_of_body(first) != cores_of_body(second);
   BOOST_TEST(is_different == (cores_of_this_thread().size() > 1));
 }
+
+// With a sanitizer, a super-step takes so long that its bodies run as jobs on other threads.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/// Another thread would wait for the core, too.
+BOOST_AUTO_TEST_CASE(lane_that_waits_for_its_core_keeps_its_thread) {
+  constexpr auto body_time = std::chrono::microseconds{15};
+  constexpr auto bodies = 20'000;
+  auto e = ss::engine{{.workers = 1, .cores = 1}};
+  const auto core = cores_of_body(e).front();
+  auto is_over = std::atomic<bool>{false};
+  auto others = std::vector<std::thread>(2);
+  for (auto& other : others)
+    other = std::thread{[&] {
+      use_core(core);
+      while (!is_over.load(std::memory_order_relaxed)) {
+      }
+    }};
+  auto changes = 0;
+  auto last = std::thread::id{};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&](const numbers& s) {
+    if (std::exchange(last, std::this_thread::get_id()) != std::this_thread::get_id())
+      ++changes;
+    const auto clock = superstep::thread_clock::of_this_thread();
+    for (const auto end = *clock.used() + body_time; *clock.used() < end;) {
+    }
+    return add_one(s);
+  });
+  g.edge(ss::start, a).edge(a, a);
+  auto config = ss::run_config{};
+  config.recursion_limit = bodies;
+  BOOST_TEST(e.try_invoke(g.compile(), numbers{}, config).state.n == bodies);
+  is_over = true;
+  for (auto& other : others)
+    other.join();
+  BOOST_TEST(changes < 5);
+}
+#endif
 
 BOOST_AUTO_TEST_CASE(more_cores_than_the_machine_has_limit_nothing) {
   auto e = ss::engine{{.workers = 1, .cores = 100'000}};

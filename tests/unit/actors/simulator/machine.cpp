@@ -102,7 +102,7 @@ bool worker::is_blocked() {
 thread_pool::thread_pool(detail::engine_core& core, const engine_options& options)
     : core_{core}, threads_max_{options.threads_max}, burners_max_{options.workers},
       idle_time_{options.thread_idle_time}, hung_after_{options.hung_after},
-      hung_threads_max_{options.hung_threads_max} {}
+      hung_threads_max_{options.hung_threads_max}, short_serial_body_{options.watcher_tick} {}
 
 bool thread_pool::can_serve() {
   return true;
@@ -233,7 +233,7 @@ watcher::~watcher() {
 }
 
 void watcher::start() {
-  seen_.assign(core_.lanes().size(), 0);
+  seen_.assign(core_.lanes().size(), {});
   watchers().push_back({this, [this] { static_cast<void>(look()); }, &core_});
 }
 
@@ -247,7 +247,7 @@ watcher::activity watcher::look() {
   for (auto i = std::size_t{0}; i < seen_.size(); ++i) {
     auto& l = *core_.lanes()[i];
     const auto guard = l.guard().seen();
-    const auto before = std::exchange(seen_[i], guard);
+    const auto before = std::exchange(seen_[i].guard, guard);
     if ((guard & 1) == 0)
       continue;
     out = activity::bodies;
