@@ -61,6 +61,8 @@ public:
   }
   /// Returns the waits that have arrived, linked by `next`. The caller owns them.
   [[nodiscard]] wait* take_waits() noexcept { return waits_.take_all(); }
+  /// Whether messages have arrived since handle_messages().
+  [[nodiscard]] bool has_messages() const noexcept { return !messages_.empty(); }
   /// Whether messages or requests have arrived that handle_messages() has left for later.
   [[nodiscard]] bool has_more() const noexcept {
     return messages_.has_more() || requests_.has_more();

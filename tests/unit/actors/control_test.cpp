@@ -209,6 +209,29 @@ BOOST_AUTO_TEST_CASE(step_timeout_limits_each_step_not_whole_run) {
   BOOST_TEST(e.invoke(g.compile({.step_timeout = 80ms}), numbers{}, config).state.n == 20);
 }
 
+BOOST_AUTO_TEST_CASE(run_that_a_body_drains_stops_before_next_step) {
+  auto bodies = std::atomic<int>{0};
+  auto handle = ss::run_handle{};
+  auto is_known = std::latch{1};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&](const numbers& s) {
+    is_known.wait(); // until the test has the run's handle
+    if (++bodies == 5)
+      handle.drain("enough");
+    return add_one(s);
+  });
+  g.edge(ss::start, a).edge(a, a);
+  auto e = ss::engine{{.workers = 1}};
+  auto run = e.stream(g.compile(), numbers{}, ss::stream_mode::none);
+  handle = run.handle();
+  is_known.count_down();
+  const auto is_drained = [](const ss::graph_error& error) {
+    return error.code() == ss::graph_errc::drained;
+  };
+  BOOST_CHECK_EXCEPTION(static_cast<void>(run.next()), ss::graph_error, is_drained);
+  BOOST_TEST(bodies == 5);
+}
+
 BOOST_AUTO_TEST_CASE(drained_run_stops_after_current_step_until_resumed) {
   auto starts = std::atomic<int>{0};
   auto handle = ss::run_handle{};
