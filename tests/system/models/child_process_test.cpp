@@ -307,12 +307,13 @@ BOOST_AUTO_TEST_CASE(programs_are_killed_when_io_runtime_is_destroyed) {
   const auto folder = scratch{};
   const auto list = folder.path + "/pids";
   auto pids = std::vector<int>{};
+  auto reported = std::error_code{};
   {
     auto io = std::make_unique<io_runtime>();
-    auto waiting = std::thread{[&list, &running = *io] {
+    auto waiting = std::thread{[&list, &reported, &running = *io] {
       const auto ended = sync_wait(
           run_process(running, shell("sleep 600 & echo $$ $! >> " + list + "; wait", 600s)));
-      BOOST_TEST((ended.error().code == make_error_code(errc::cancelled)));
+      reported = ended.error().code;
     }};
     for (auto i = 0; i < 10'000 && pids.size() < 2; ++i) {
       std::this_thread::sleep_for(1ms);
@@ -321,6 +322,7 @@ BOOST_AUTO_TEST_CASE(programs_are_killed_when_io_runtime_is_destroyed) {
     io.reset();
     waiting.join();
   }
+  BOOST_TEST((reported == make_error_code(errc::cancelled)));
   BOOST_TEST(pids.size() == 2u);
   for (const auto pid : pids)
     BOOST_TEST(is_gone(pid));

@@ -73,10 +73,25 @@ struct killed_holder : two_processes { // creates the functions
   killed_holder()
       : writer_{std::to_string(number(killed, "select superstep_threads.add_writer()"))} {}
 
-  static std::int64_t number(ss::detail::pg_connection& connection, const std::string& statement) {
+  /// Returns the number that a statement selects.
+  static ss::result<std::int64_t> ask(ss::detail::pg_connection& connection,
+                                      const std::string& statement) {
     const auto rows = connection.run(statement.c_str());
-    BOOST_TEST_REQUIRE(rows.has_value(), (rows ? std::string{} : rows.error().text));
+    if (!rows)
+      return rows.error();
     return rows->number(0, 0);
+  }
+  /// Runs a statement on another thread, which must not use Boost.Test: it is not thread-safe.
+  static std::future<ss::result<std::int64_t>> ask_async(ss::detail::pg_connection& connection,
+                                                         std::string statement) {
+    return std::async(std::launch::async, [&connection, statement = std::move(statement)] {
+      return ask(connection, statement);
+    });
+  }
+  static std::int64_t number(ss::detail::pg_connection& connection, const std::string& statement) {
+    const auto found = ask(connection, statement);
+    BOOST_TEST_REQUIRE(found.has_value(), (found ? std::string{} : found.error().text));
+    return *found;
   }
   static void run(ss::detail::pg_connection& connection, const char* script) {
     const auto done = connection.run_script(script);
@@ -194,17 +209,15 @@ BOOST_FIXTURE_TEST_CASE(lease_that_ends_during_request_is_not_taken, killed_hold
   BOOST_TEST(save(1) == "[]"); // while the lease is valid
   auto other = shared_server().connect();
   run(other, "begin; select pg_advisory_xact_lock_shared(6)"); // as save() does
-  auto taken = std::async(std::launch::async, [&] {
-    return number(next, "select count(*) from superstep_threads.take_leases(8, '{s,t}', 60000, "
-                        "false)");
-  });
+  auto taken = ask_async(
+      next, "select count(*) from superstep_threads.take_leases(8, '{s,t}', 60000, false)");
   BOOST_TEST(wait_for_lock_waits(other, 1));
   BOOST_TEST(becomes_true([&] {
     return number(other, "select count(*) from superstep_threads.leases where thread = 't' and "
                          "until < clock_timestamp()") == 1;
   }));
   run(other, "commit");
-  BOOST_TEST(taken.get() == 1); // thread 's'
+  BOOST_TEST(taken.get().value() == 1); // thread 's'
   check_that_take_over_waits();
   run(killed, "commit");
   BOOST_TEST(number(next, take_over) == 1);
@@ -216,10 +229,8 @@ BOOST_FIXTURE_TEST_CASE(taking_over_waits_for_statements_of_each_holder, killed_
   run(killed, "begin; select pg_advisory_xact_lock_shared(7)");
   auto second = shared_server().connect();
   const auto take = [](ss::detail::pg_connection& by, int holder) {
-    return std::async(std::launch::async, [&by, holder] {
-      return number(by, "select count(*) from superstep_threads.take_leases(" +
-                            std::to_string(holder) + ", '{t}', 60000, true)");
-    });
+    return ask_async(by, "select count(*) from superstep_threads.take_leases(" +
+                             std::to_string(holder) + ", '{t}', 60000, true)");
   };
   auto other = shared_server().connect();
   run(other, "begin; select pg_advisory_xact_lock_shared(9)"); // a save() of the second holder
@@ -228,11 +239,11 @@ BOOST_FIXTURE_TEST_CASE(taking_over_waits_for_statements_of_each_holder, killed_
   auto by_third = take(next, 8);
   BOOST_TEST(wait_for_lock_waits(other, 2));
   run(killed, "commit");
-  BOOST_TEST(by_second.get() == 1);
+  BOOST_TEST(by_second.get().value() == 1);
   BOOST_TEST(wait_for_lock_waits(other, 1));
   BOOST_TEST((by_third.wait_for(milliseconds{50}) == std::future_status::timeout));
   run(other, "commit");
-  BOOST_TEST(by_third.get() == 1);
+  BOOST_TEST(by_third.get().value() == 1);
   BOOST_TEST(number(next, "select holder from superstep_threads.leases where thread = 't'") == 8);
 }
 

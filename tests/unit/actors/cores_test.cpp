@@ -19,11 +19,12 @@ using namespace testing;
 
 namespace cores_types {
 
-/// Returns the numbers of the cores that the calling thread may use.
+/// Returns the numbers of the cores that the calling thread may use; empty if they are not known.
 std::vector<int> cores_of_this_thread() {
   auto set = cpu_set_t{};
   CPU_ZERO(&set);
-  BOOST_REQUIRE_EQUAL(::sched_getaffinity(0, sizeof set, &set), 0);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0)
+    return {};
   auto out = std::vector<int>{};
   for (auto core = 0; core < CPU_SETSIZE; ++core)
     if (CPU_ISSET(core, &set))
@@ -57,11 +58,13 @@ BOOST_AUTO_TEST_SUITE(cores)
 
 BOOST_AUTO_TEST_CASE(bodies_use_all_cores_by_default) {
   auto e = ss::engine{};
+  BOOST_TEST(!cores_of_this_thread().empty());
   BOOST_TEST(cores_of_body(e) == cores_of_this_thread(), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(bodies_run_on_the_given_number_of_cores) {
   const auto before = cores_of_this_thread();
+  BOOST_TEST(!before.empty());
   auto e = ss::engine{{.cores = 1}};
   BOOST_TEST(cores_of_body(e).size() == 1U);
   BOOST_TEST(cores_of_this_thread() == before, boost::test_tools::per_element());
