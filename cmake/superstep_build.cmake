@@ -72,6 +72,10 @@ if(SUPERSTEP_FUZZ)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
+# Paths of sources in objects (__FILE__, debug information) are relative to the tree. Objects are then
+# the same in all clones, which is what lets them share a cache.
+add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
+
 # Uses ccache if present. Precompiled headers need these sloppiness options. Paths below the tree are
 # relative, so that all clones share the cache.
 find_program(SUPERSTEP_CCACHE ccache)
