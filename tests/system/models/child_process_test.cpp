@@ -77,7 +77,7 @@ public:
     auto lowered = before_;
     const auto first_free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     ::close(first_free);
-    lowered.rlim_cur = static_cast<rlim_t>(first_free + room);
+    lowered.rlim_cur = static_cast<rlim_t>(first_free) + static_cast<rlim_t>(room);
     ::setrlimit(RLIMIT_NOFILE, &lowered);
   }
   few_descriptors(const few_descriptors&) = delete;
