@@ -74,22 +74,22 @@ struct killed_holder : two_processes { // creates the functions
       : writer_{std::to_string(number(killed, "select superstep_threads.add_writer()"))} {}
 
   /// Returns the number that a statement selects.
-  static ss::result<std::int64_t> ask(ss::detail::pg_connection& connection,
-                                      const std::string& statement) {
+  static ss::result<std::int64_t> try_number(ss::detail::pg_connection& connection,
+                                             const std::string& statement) {
     const auto rows = connection.run(statement.c_str());
     if (!rows)
       return rows.error();
     return rows->number(0, 0);
   }
   /// Runs a statement on another thread, which must not use Boost.Test: it is not thread-safe.
-  static std::future<ss::result<std::int64_t>> ask_async(ss::detail::pg_connection& connection,
-                                                         std::string statement) {
+  static std::future<ss::result<std::int64_t>> number_async(ss::detail::pg_connection& connection,
+                                                            std::string statement) {
     return std::async(std::launch::async, [&connection, statement = std::move(statement)] {
-      return ask(connection, statement);
+      return try_number(connection, statement);
     });
   }
   static std::int64_t number(ss::detail::pg_connection& connection, const std::string& statement) {
-    const auto found = ask(connection, statement);
+    const auto found = try_number(connection, statement);
     BOOST_TEST_REQUIRE(found.has_value(), (found ? std::string{} : found.error().text));
     return *found;
   }
@@ -209,7 +209,7 @@ BOOST_FIXTURE_TEST_CASE(lease_that_ends_during_request_is_not_taken, killed_hold
   BOOST_TEST(save(1) == "[]"); // while the lease is valid
   auto other = shared_server().connect();
   run(other, "begin; select pg_advisory_xact_lock_shared(6)"); // as save() does
-  auto taken = ask_async(
+  auto taken = number_async(
       next, "select count(*) from superstep_threads.take_leases(8, '{s,t}', 60000, false)");
   BOOST_TEST(wait_for_lock_waits(other, 1));
   BOOST_TEST(becomes_true([&] {
@@ -229,8 +229,8 @@ BOOST_FIXTURE_TEST_CASE(taking_over_waits_for_statements_of_each_holder, killed_
   run(killed, "begin; select pg_advisory_xact_lock_shared(7)");
   auto second = shared_server().connect();
   const auto take = [](ss::detail::pg_connection& by, int holder) {
-    return ask_async(by, "select count(*) from superstep_threads.take_leases(" +
-                             std::to_string(holder) + ", '{t}', 60000, true)");
+    return number_async(by, "select count(*) from superstep_threads.take_leases(" +
+                                std::to_string(holder) + ", '{t}', 60000, true)");
   };
   auto other = shared_server().connect();
   run(other, "begin; select pg_advisory_xact_lock_shared(9)"); // a save() of the second holder
