@@ -142,14 +142,14 @@ private:
 } // namespace detail
 
 /// Awaits an operation that reports its end by a callback, such as one of Asio or of another
-/// thread. Starts the operation and suspends the coroutine. The coroutine is resumed in its
-/// executor when the callback calls the completer. It is not suspended if the completer was called
-/// before `begin` has returned.
+/// thread. Starts the operation and suspends the coroutine until the callback calls the completer,
+/// unless it calls it before `begin` returns. The coroutine is resumed in its executor.
 ///
+/// g++ 12 destroys the captures of a lambda inside a co_await expression twice. Give a lambda that
+/// captures by value a name first: `auto start = [owner](completer<T> done) { ... };`.
 /// @tparam T type of the result
 /// @param begin starts the operation: `begin(completer<T>)`. Called once, on the coroutine's
-/// thread. It must not throw after it has started the operation; an earlier exception is thrown by
-/// co_await.
+/// thread. It must not throw after it has started the operation; co_await throws what it throws.
 /// @return an awaitable for one co_await, whose result is the value passed to the completer
 template <class T, class Start>
 [[nodiscard]] auto await_callback(Start begin) {
