@@ -5,9 +5,11 @@
 #include <superstep/agents/detail/sent_call.hpp>
 #include <superstep/base/detail/assert.hpp>
 
+#include <boost/container/small_vector.hpp>
+
+#include <algorithm>
 #include <memory>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 
 namespace superstep::react {
@@ -60,13 +62,14 @@ sent_calls pending_sends(const message_list& messages) {
     return pending;
   const auto answer = messages.at_ptr(position);
   // Only messages after the answer count: some servers use the same ids in each answer.
-  auto answered = std::unordered_set<std::string_view>{};
+  auto answered = boost::container::small_vector<std::string_view, 16>{};
   for (auto i = position + 1; i < messages.size(); ++i)
     if (messages[i].type == message_type::tool)
-      answered.insert(messages[i].tool_call_id);
+      answered.push_back(messages[i].tool_call_id);
+  std::ranges::sort(answered);
   pending.reserve(answer->tool_calls.size());
   for (auto i = std::uint32_t{0}; i < answer->tool_calls.size(); ++i)
-    if (answered.empty() || !answered.contains(answer->tool_calls[i].id))
+    if (!std::ranges::binary_search(answered, std::string_view{answer->tool_calls[i].id}))
       pending.push_back(sent_call{answer, i});
   return pending;
 }

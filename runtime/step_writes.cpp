@@ -97,12 +97,13 @@ result<void> update_channel(const detail::program& table, state_block& state, gr
   return {};
 }
 
-/// The order in which the channels of one step are updated.
+/// The writes of one step, a group for each channel.
 struct update_plan {
-  group all; ///< sorted by channel
+  using groups = boost::container::small_vector<group, 4>;
   /// The groups whose update may fail. They are applied first, so that a failure leaves little to
   /// undo. If the first of them fails, nothing has to be undone.
-  boost::container::small_vector<group, 4> risky;
+  groups risky;
+  groups safe; ///< the other groups
   /// whether the state must be copied first, because a risky channel does not undo a failed update
   bool needs_copy = false;
 };
@@ -111,18 +112,21 @@ struct update_plan {
 /// @pre !writes.empty()
 update_plan plan_of(const detail::program& table, std::span<write*> writes) {
   const auto& channels = table.channels();
-  auto plan = update_plan{writes, {}, false};
-  if (is_of_one_channel(writes)) {
+  auto plan = update_plan{};
+  if (is_of_one_channel(writes)) { // then it does not matter whether the update may fail
     plan.needs_copy = !channels[writes.front()->channel]->is_undone();
+    plan.safe.push_back(writes);
     return plan;
   }
   sort_by_channel(writes, channels.size());
   SUPERSTEP_ASSERT(std::is_sorted(writes.begin(), writes.end(), comes_before));
-  for (auto rest = plan.all; !rest.empty();) {
+  for (auto rest = group{writes}; !rest.empty();) {
     const auto own = take_group(rest);
     const auto& c = *channels[own.front()->channel];
-    if (!c.may_fail(own))
+    if (!c.may_fail(own)) {
+      plan.safe.push_back(own);
       continue;
+    }
     plan.risky.push_back(own);
     plan.needs_copy = plan.needs_copy || !c.is_undone();
   }
@@ -131,9 +135,10 @@ update_plan plan_of(const detail::program& table, std::span<write*> writes) {
 
 /// Copies the values that will be updated and that other states share. Done before the first
 /// update, because those that cannot fail are not undone.
-void own_values(const detail::program& table, state_block& state, group writes) {
-  for (auto rest = writes; !rest.empty();)
-    table.channels()[take_group(rest).front()->channel]->own_value(state);
+void own_values(const detail::program& table, state_block& state, const update_plan& plan) {
+  for (const auto* groups : {&plan.risky, &plan.safe})
+    for (const auto own : *groups)
+      table.channels()[own.front()->channel]->own_value(state);
 }
 
 /// Carries out the updates of one barrier.
@@ -156,17 +161,9 @@ public:
         return done;
       }
     }
-    auto next = plan.risky.begin();
-    for (auto rest = plan.all; !rest.empty();) {
-      const auto own = take_group(rest);
-      if (next != plan.risky.end() && next->data() == own.data()) {
-        ++next;
-        continue;
-      }
+    for (const auto& own : plan.safe)
       if (auto done = update(own, false); !done)
         return done;
-    }
-    SUPERSTEP_ASSERT(next == plan.risky.end()); // `risky` has the order of `all`
     if (!plan.risky.empty())
       std::sort(changes_.begin() + had, changes_.end());
     return {};
@@ -207,7 +204,7 @@ private:
     before = state;
     state = before->clone();
   } else if (state->shares_values()) {
-    own_values(table, *state, plan.all);
+    own_values(table, *state, plan);
   }
   auto applied = updater{table, *state, ids, changes}.carry_out(plan, before == nullptr);
   if (!applied) {
