@@ -9,6 +9,11 @@
 
 #include <boost/describe/class.hpp>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <initializer_list>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +28,19 @@ namespace {
 
 constexpr auto large_query = std::size_t{3'600};
 constexpr auto large_results = 10;
+
+/// Returns `start` and the numbers, with the separator between them.
+std::string numbered(std::string_view start, char separator,
+                     std::initializer_list<std::int64_t> numbers) {
+  auto text = std::array<char, 96>{};
+  auto* at = std::ranges::copy(start, text.data()).out;
+  for (const auto& number : numbers) {
+    if (&number != numbers.begin())
+      *at++ = separator;
+    at = std::to_chars(at, text.data() + text.size(), number).ptr;
+  }
+  return {text.data(), at};
+}
 
 class scripted final : public chat_model {
 public:
@@ -68,14 +86,11 @@ private:
       return ai_message("done " + std::to_string(humans) + ' ' + std::to_string(results));
     auto calls = std::vector<tool_call>{};
     calls.reserve(static_cast<std::size_t>(script_.calls));
-    const auto prefix = std::to_string(humans) + '_' + std::to_string(answers) + '_';
     for (auto j = std::int64_t{0}; j < script_.calls; ++j) {
-      auto call = tool_call{};
-      call.id = "call_" + prefix + std::to_string(j);
+      auto& call = calls.emplace_back();
+      call.id = numbered("call_", '_', {humans, answers, j});
       call.name = "echo";
-      call.args["query"] = query('q' + std::to_string(humans) + '-' + std::to_string(answers) +
-                                 '-' + std::to_string(j));
-      calls.push_back(std::move(call));
+      call.args["query"] = query(numbered("q", '-', {humans, answers, j}));
     }
     return ai_message({}, std::move(calls));
   }
