@@ -120,7 +120,7 @@ public:
       : path_{std::filesystem::temp_directory_path() /
               ("stored_types_" + std::to_string(::getpid()) + ".db")} {}
   ~database() {
-    for (const auto* end : {"", "-wal", "-shm"})
+    for (const auto* end : {"", "-lease", "-wal", "-shm"})
       std::filesystem::remove(path_.string() + end);
   }
   [[nodiscard]] auto open() const { return ss::sqlite_checkpointer(path_.string()); }
