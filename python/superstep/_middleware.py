@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Awaitable, Callable, Iterable, Mapping, Sequence, TypeVar, Union
+from typing import Any, Awaitable, Callable, Iterable, Mapping, Self, Sequence, Union
 
 from . import _aio, _superstep
 from ._functions import is_coroutine_function, parameters_of
@@ -14,7 +14,6 @@ Hook = Callable[..., Any]
 ModelFunction = Callable[[list[dict[str, Any]], list[dict[str, Any]]], Any]
 #: An answer of a model: a message, or its text.
 ModelAnswer = Union[dict[str, Any], str]
-RequestT = TypeVar("RequestT", bound="_Request")
 
 
 class _Model:
@@ -45,7 +44,7 @@ class _Request:
             self._members[name] = getattr(self._call, name)
         return self._members[name]
 
-    def _override(self: RequestT, changes: dict[str, Any]) -> RequestT:
+    def _override(self, changes: dict[str, Any]) -> Self:
         return type(self)(self._call, {**self._members, **changes})
 
     def _changes(self) -> dict[str, Any]:

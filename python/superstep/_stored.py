@@ -8,7 +8,7 @@ never imports a module, and nothing is pickled.
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple, TypeVar, overload
+from typing import Any, Callable, TypeVar, overload
 
 from . import _msgpack
 
@@ -22,13 +22,18 @@ _METHOD = 3
 _MODEL = 5  # pydantic
 
 
-class _Form(NamedTuple):
+class _Form:  # a NamedTuple would compile its annotations when the package is imported
     """How objects of a class are stored."""
 
-    code: int
-    dump: Callable[[Any], Any]
-    load: Callable[[Any], Any]
-    method: str = ""
+    __slots__ = ("code", "dump", "load", "method")
+
+    def __init__(
+        self, code: int, dump: Callable[[Any], Any], load: Callable[[Any], Any], method: str = ""
+    ) -> None:
+        self.code = code
+        self.dump = dump
+        self.load = load
+        self.method = method
 
 
 Name = tuple[str, str]
