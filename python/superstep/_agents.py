@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from typing import (
+    TYPE_CHECKING,
     Any,
     Callable,
     Generator,
@@ -15,11 +16,14 @@ from typing import (
 )
 
 from . import _runs, _superstep
-from ._middleware import Middleware, ModelFunction, model_spec
+from ._middleware import Middleware, model_spec
 from ._resources import Checkpointer, Store, opened
 from ._superstep import AgentResult
 from ._tools import Tool, tool_of
 from ._types import Command
+
+if TYPE_CHECKING:
+    from ._middleware import ModelFunction
 
 Message = Mapping[str, Any]
 Input = Union[str, Message, Sequence[Any], Command, None]

@@ -3,17 +3,32 @@
 
 from __future__ import annotations
 
-from typing import Any, Awaitable, Callable, Iterable, Mapping, Self, Sequence, Union
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Iterable, Mapping, Self, Sequence, Union
 
 from . import _aio, _superstep
 from ._functions import is_coroutine_function, parameters_of
 from ._superstep import Runtime
 from ._types import Command, Interrupted
 
-Hook = Callable[..., Any]
-ModelFunction = Callable[[list[dict[str, Any]], list[dict[str, Any]]], Any]
-#: An answer of a model: a message, or its text.
-ModelAnswer = Union[dict[str, Any], str]
+if TYPE_CHECKING:  # making these types takes longer than the rest of the module
+    Hook = Callable[..., Any]
+    ModelFunction = Callable[[list[dict[str, Any]], list[dict[str, Any]]], Any]
+    #: An answer of a model: a message, or its text.
+    ModelAnswer = Union[dict[str, Any], str]
+    #: The answer to a tool call: a tool message, its text, or what else a tool may return.
+    ToolAnswer = Union[dict[str, Any], str, Command, list[Any]]
+    ModelHandler = Callable[["ModelRequest"], dict[str, Any]]
+    AsyncModelHandler = Callable[["ModelRequest"], Awaitable[dict[str, Any]]]
+    ToolHandler = Callable[["ToolRequest"], Any]
+    AsyncToolHandler = Callable[["ToolRequest"], Awaitable[Any]]
+    WrapModelCall = Union[
+        Callable[["ModelRequest", ModelHandler], ModelAnswer],
+        Callable[["ModelRequest", AsyncModelHandler], Awaitable[ModelAnswer]],
+    ]
+    WrapToolCall = Union[
+        Callable[["ToolRequest", ToolHandler], ToolAnswer],
+        Callable[["ToolRequest", AsyncToolHandler], Awaitable[ToolAnswer]],
+    ]
 
 
 class _Model:
@@ -159,22 +174,6 @@ class ToolRequest(_Request):
     def override(self, *, tool_call: Mapping[str, Any]) -> "ToolRequest":
         """Returns a copy with another call. The id of the call must stay the same."""
         return self._override({"tool_call": dict(tool_call)})
-
-
-#: The answer to a tool call: a tool message, its text, or what else a tool may return.
-ToolAnswer = Union[dict[str, Any], str, Command, list[Any]]
-ModelHandler = Callable[[ModelRequest], dict[str, Any]]
-AsyncModelHandler = Callable[[ModelRequest], Awaitable[dict[str, Any]]]
-ToolHandler = Callable[[ToolRequest], Any]
-AsyncToolHandler = Callable[[ToolRequest], Awaitable[Any]]
-WrapModelCall = Union[
-    Callable[[ModelRequest, ModelHandler], ModelAnswer],
-    Callable[[ModelRequest, AsyncModelHandler], Awaitable[ModelAnswer]],
-]
-WrapToolCall = Union[
-    Callable[[ToolRequest, ToolHandler], ToolAnswer],
-    Callable[[ToolRequest, AsyncToolHandler], Awaitable[ToolAnswer]],
-]
 
 
 class _Wrap:
