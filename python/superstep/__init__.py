@@ -1,6 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """superstep: agents, graphs and batches of rows on a native engine."""
 
+import os as _os
+import sys as _sys
+
+# The functions of the shared libraries are bound when they are first called: most never are, and
+# binding them all takes a tenth of the import.
+_flags = _sys.getdlopenflags()
+_sys.setdlopenflags(_os.RTLD_LAZY)
+try:
+    from . import _superstep
+finally:
+    _sys.setdlopenflags(_flags)
+
 from ._agents import Agent, Row, create_agent
 from ._engine import engine, stats
 from ._graph import (
