@@ -110,7 +110,12 @@ void add_calls(nb::module_& m) {
 void add_results(nb::module_& m) {
   nb::class_<result_source>(m, "Results")
       .def(nb::init<>())
-      .def("take", [](const result_source& r, double seconds) { return r.queue->take(seconds); })
+      .def(
+          "take",
+          [](const result_source& r, double seconds, std::size_t runs) {
+            return r.queue->take(seconds, runs);
+          },
+          nb::arg("seconds"), nb::arg("runs") = 1)
       .def("set_notify", [](const result_source& r, nb::object notify) {
         r.queue->set_notify(std::move(notify));
       });

@@ -14,6 +14,12 @@ namespace {
 /// Longest time for which a waiting thread does not handle signals.
 constexpr auto signal_interval = std::chrono::milliseconds{50};
 
+/// The largest number of results that take() gathers, the largest part of the runs, because the
+/// others must keep the engine busy, and the time for which it waits after the first result.
+constexpr auto gathered_max = std::size_t{32};
+constexpr auto gathered_part = std::size_t{4};
+constexpr auto gather_time = std::chrono::milliseconds{1};
+
 /// Calls the notification of a queue.
 class notify_job final : public pool_job {
 public:
@@ -45,13 +51,16 @@ const char* status_name(run_status status) noexcept {
 
 void result_queue::put(std::int64_t tag, maker make) {
   auto notified = shared_object{};
+  auto is_enough = false;
   {
     const auto lock = std::scoped_lock{mutex_};
     if (results_.empty())
       notified = notify_;
     results_.emplace_back(tag, std::move(make));
+    is_enough = results_.size() >= wanted_;
   }
-  arrived_.notify_one();
+  if (is_enough)
+    arrived_.notify_one();
   if (notified)
     process::bodies().add(new notify_job{std::move(notified)});
 }
@@ -61,9 +70,10 @@ void result_queue::set_notify(nb::object notify) {
   notify_ = shared_object{notify};
 }
 
-nb::list result_queue::take(double seconds) {
+nb::list result_queue::take(double seconds, std::size_t runs) {
   using clock = std::chrono::steady_clock;
   const auto has_limit = seconds >= 0;
+  const auto gathered = std::min(runs / gathered_part, gathered_max);
   const auto end =
       clock::now() + std::chrono::duration_cast<clock::duration>(
                          std::chrono::duration<double>(has_limit ? std::min(seconds, 1e8) : 0.0));
@@ -78,6 +88,11 @@ nb::list result_queue::take(double seconds) {
       if (has_limit)
         until = std::min(until, end);
       arrived_.wait_until(lock, until, [this] { return !results_.empty(); });
+      if (!results_.empty() && results_.size() < gathered) {
+        wanted_ = gathered;
+        arrived_.wait_for(lock, gather_time, [this] { return results_.size() >= wanted_; });
+        wanted_ = 1;
+      }
       taken.swap(results_);
     }
     if (PyErr_CheckSignals() != 0)

@@ -31,7 +31,11 @@ public:
   /// Returns the results that have arrived, as a list of (tag, result). Waits for at least one, but
   /// at most `seconds`; negative: without a limit. Other Python threads run meanwhile. Handles
   /// signals at least every 50 ms, so that Ctrl-C raises KeyboardInterrupt. Needs the GIL.
-  [[nodiscard]] nb::list take(double seconds);
+  ///
+  /// `runs` is the number of runs whose results are put in here. If it is large, the function waits
+  /// for several results, at most a millisecond longer: a thread that wakes for each result
+  /// competes for the GIL with the tools of the other runs.
+  [[nodiscard]] nb::list take(double seconds, std::size_t runs);
   /// Sets the function that is called, by a thread of the body_pool, when a result arrives and the
   /// queue was empty. A run has the queue, and the garbage collector does not see it, so the
   /// function must not refer to what waits for the run. Needs the GIL.
@@ -41,6 +45,7 @@ private:
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::vector<std::pair<std::int64_t, maker>> results_;
+  std::size_t wanted_ = 1; // number of results for which take() waits
   shared_object notify_;
 };
 using result_queue_ptr = std::shared_ptr<result_queue>;

@@ -214,7 +214,7 @@ def run_each(
                     yield index, item, error
                 index += 1
             if live:
-                for ended, result in results.take(-1.0):
+                for ended, result in results.take(-1.0, len(live)):
                     yield ended, live.pop(ended)[0], result
     finally:
         for _, run in live.values():

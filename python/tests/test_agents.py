@@ -4,6 +4,7 @@
 import asyncio
 import pathlib
 import pickle
+import threading
 from typing import Any
 
 import pytest
@@ -81,6 +82,20 @@ def test_map_yields_every_row_once(script: str) -> None:
     assert all(o.answer == f"It is sunny in City{o.index}." for o in outcomes)
     columns = outcomes[0].columns()
     assert columns["status"] == "finished" and columns["tool_calls"] == 1 and columns["error"] == ""
+
+
+def test_map_yields_a_row_while_all_others_wait() -> None:
+    others = threading.Event()
+
+    def model(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> str:
+        if messages[-1]["content"] != "0":
+            assert others.wait(30)
+        return "done"
+
+    outcomes = ss.create_agent(model).map(map(str, range(40)), concurrency=40)
+    assert next(outcomes).index == 0
+    others.set()
+    assert sorted(o.index for o in outcomes if o.answer == "done") == list(range(1, 40))
 
 
 def test_exception_of_the_model_is_raised_with_its_place() -> None:
