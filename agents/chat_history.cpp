@@ -4,10 +4,7 @@
 // pass without allocations is enough.
 #include "agents/chat_history.hpp"
 
-#include <boost/container/small_vector.hpp>
-
 #include <algorithm>
-#include <string_view>
 #include <vector>
 
 namespace superstep {
@@ -15,14 +12,6 @@ namespace superstep {
 namespace {
 
 constexpr auto shown_max = 3; // number of calls that the error lists
-
-/// Returns the index of the latest AI message; size() if there is none.
-std::size_t last_ai_index(const message_list& messages) {
-  for (auto i = messages.size(); i > 0; --i)
-    if (messages[i - 1].type == message_type::ai)
-      return i - 1;
-  return messages.size();
-}
 
 /// Checks in one pass whether all calls of a message are answered, in the order of the calls,
 /// before the next message with calls. Agents write histories in this order.
@@ -62,6 +51,22 @@ bool is_in_order(const message_list& messages, std::size_t from) {
 
 } // namespace
 
+std::size_t last_ai_index(const message_list& messages) {
+  for (auto i = messages.size(); i > 0; --i)
+    if (messages[i - 1].type == message_type::ai)
+      return i - 1;
+  return messages.size();
+}
+
+call_ids answered_calls(const message_list& messages, std::size_t from) {
+  auto ids = call_ids{};
+  for (auto i = from; i < messages.size(); ++i)
+    if (messages[i].type == message_type::tool)
+      ids.push_back(messages[i].tool_call_id);
+  std::ranges::sort(ids);
+  return ids;
+}
+
 const message* last_ai_message(const message_list& messages) {
   const auto i = last_ai_index(messages);
   return i < messages.size() ? &messages[i] : nullptr;
@@ -72,11 +77,7 @@ std::optional<std::string> unanswered_call(const message_list& messages, bool wh
   if (is_in_order(messages, from))
     return std::nullopt;
   // Slow path for histories in which the answers have another order.
-  auto answered = boost::container::small_vector<std::string_view, 16>{};
-  for (auto i = from; i < messages.size(); ++i)
-    if (messages[i].type == message_type::tool)
-      answered.push_back(messages[i].tool_call_id);
-  std::ranges::sort(answered);
+  const auto answered = answered_calls(messages, from);
   auto pending = std::string{};
   auto count = 0;
   for (auto i = from; i < messages.size(); ++i)

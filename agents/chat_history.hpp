@@ -3,10 +3,23 @@
 
 #include <superstep/messages/messages.hpp>
 
+#include <boost/container/small_vector.hpp>
+
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace superstep {
+
+/// Returns the index of the latest message of type ai; messages.size() if there is none.
+[[nodiscard]] std::size_t last_ai_index(const message_list& messages);
+
+/// The ids of tool calls, sorted. They refer to the messages of a history.
+using call_ids = boost::container::small_vector<std::string_view, 16>;
+
+/// Returns the ids of the calls that the messages from index `from` on answer.
+[[nodiscard]] call_ids answered_calls(const message_list& messages, std::size_t from);
 
 /// Returns the latest message of type ai, or nullptr.
 [[nodiscard]] const message* last_ai_message(const message_list& messages);

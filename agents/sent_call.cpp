@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tool calls as inputs of Sends. A Send shares the answer that contains its call. Checkpoints store
 // the call alone.
+#include "agents/chat_history.hpp"
+
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/agents/detail/sent_call.hpp>
 #include <superstep/base/detail/assert.hpp>
-
-#include <boost/container/small_vector.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -20,14 +20,6 @@ const tool_call& call_in(const value& payload) {
   if (const auto* sent = payload.get_if<sent_call>())
     return **sent;
   return payload.as<tool_call>();
-}
-
-/// Returns the position of the latest answer; messages.size() if there is none.
-std::size_t position_of_answer(const message_list& messages) {
-  for (auto i = messages.size(); i > 0; --i)
-    if (messages[i - 1].type == message_type::ai)
-      return i - 1;
-  return messages.size();
 }
 
 } // namespace
@@ -57,16 +49,12 @@ const value_form* form_of_sent_calls() noexcept {
 
 sent_calls pending_sends(const message_list& messages) {
   auto pending = sent_calls{};
-  const auto position = position_of_answer(messages);
+  const auto position = last_ai_index(messages);
   if (position == messages.size())
     return pending;
   const auto answer = messages.at_ptr(position);
   // Only messages after the answer count: some servers use the same ids in each answer.
-  auto answered = boost::container::small_vector<std::string_view, 16>{};
-  for (auto i = position + 1; i < messages.size(); ++i)
-    if (messages[i].type == message_type::tool)
-      answered.push_back(messages[i].tool_call_id);
-  std::ranges::sort(answered);
+  const auto answered = answered_calls(messages, position + 1);
   pending.reserve(answer->tool_calls.size());
   for (auto i = std::uint32_t{0}; i < answer->tool_calls.size(); ++i)
     if (!std::ranges::binary_search(answered, std::string_view{answer->tool_calls[i].id}))
