@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checkpointer in memory. It keeps the checkpoint objects of the runs, without converting them
-// to JSON. Only two operations use JSON: the export and import of a thread (exported_thread.cpp),
-// and the loading of a thread that another version of the graph has written
-// (checkpoint_reader.cpp).
+// to JSON. Only three operations use JSON: the export and import of a thread (exported_thread.cpp),
+// the loading of a thread that another version of the graph has written (checkpoint_reader.cpp),
+// and show() and history() (row_views.cpp).
 #include "in_memory_checkpointer.hpp"
 
 #include "checkpoint_codec.hpp"
 #include "exported_thread.hpp"
 #include "lease_queue.hpp"
 #include "ownership.hpp"
+#include "row_views.hpp"
 
 #include <superstep/base/detail/assert.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -35,6 +37,76 @@ struct in_memory_checkpointer::imported_checkpoint {
   std::vector<task> tasks;
 };
 
+checkpoint_header in_memory_checkpointer::entry::header() const {
+  if (raw)
+    return raw->header;
+  const auto& point = *typed.checkpoint;
+  return {point.id, point.parent, point.source, point.step};
+}
+
+const json::object* in_memory_checkpointer::entry::metadata() const {
+  return raw ? metadata_in(raw->held.where) : typed.checkpoint->metadata.get();
+}
+
+bool in_memory_checkpointer::entry::meets(const checkpoint_query& query) const {
+  const auto source = raw ? raw->header.source : typed.checkpoint->source;
+  const auto step = raw ? raw->header.step : typed.checkpoint->step;
+  return (!query.source || source == *query.source) && (!query.step || step == *query.step) &&
+         has_entries(metadata(), query.metadata);
+}
+
+saved_checkpoint in_memory_checkpointer::entry::read(const layout_ptr& as,
+                                                     const thread_key& key) const {
+  if (!raw)
+    return for_layout(typed, as, key);
+  const auto reader = checkpoint_reader{*raw->layout, as, key};
+  auto out = saved_checkpoint{reader.read(raw->header, raw->held), {}};
+  auto merged = record_index{};
+  for (const auto& t : raw->tasks)
+    merged.add(out.tasks, checkpoint_reader{*t.layout, as, key}.read_task(t.row));
+  return out;
+}
+
+void in_memory_checkpointer::entry::settle(const layout_ptr& as, const thread_key& key) {
+  if (!raw)
+    return;
+  typed = read(as, key);
+  raw.reset();
+}
+
+json::object in_memory_checkpointer::entry::describe(const thread_key& key) const {
+  return raw ? detail::describe(key, raw->header, raw->layout->graph,
+                                next_nodes(raw->held.where, *raw->layout), metadata())
+             : detail::describe(key, header(), typed.checkpoint->layout->graph,
+                                next_nodes(*typed.checkpoint), metadata());
+}
+
+std::vector<const in_memory_checkpointer::entry*>
+in_memory_checkpointer::ns_points::select(const checkpoint_query& query) const {
+  auto out = std::vector<const entry*>{};
+  for (auto i = points.rbegin(); i != points.rend(); ++i) {
+    if (query.limit && out.size() >= *query.limit)
+      break;
+    if ((query.before.empty() || i->first < query.before) && i->second.meets(query))
+      out.push_back(&i->second);
+  }
+  return out;
+}
+
+bool in_memory_checkpointer::is_empty(const thread_map::value_type& item) {
+  return item.second.points.empty();
+}
+
+/// Returns the oldest checkpoint of a subgraph that the remaining checkpoints of the outermost
+/// graph need; end() if they need none. A run that resumes from a checkpoint of the outermost graph
+/// restores each subgraph from the subgraph's newest checkpoint that is older.
+in_memory_checkpointer::entries::iterator
+in_memory_checkpointer::first_needed(entries& subgraph, const entries& outermost) {
+  const auto oldest = outermost.upper_bound(subgraph.begin()->first);
+  return oldest == outermost.end() ? subgraph.end()
+                                   : std::prev(subgraph.lower_bound(oldest->first));
+}
+
 in_memory_checkpointer::in_memory_checkpointer() : queue_{std::make_shared<lease_queue>()} {}
 
 in_memory_checkpointer::~in_memory_checkpointer() = default;
@@ -44,35 +116,31 @@ void in_memory_checkpointer::take(const std::string& thread_id, busy_policy choi
   queue_->take(thread_id, choice, std::move(done));
 }
 
-saved_checkpoint in_memory_checkpointer::read(const entry& e, const layout_ptr& as,
-                                              const thread_key& key) {
-  if (!e.raw)
-    return for_layout(e.typed, as, key);
-  const auto reader = checkpoint_reader{*e.raw->layout, as, key};
-  auto out = saved_checkpoint{reader.read(e.raw->header, e.raw->held), {}};
-  auto index = record_index{};
-  for (const auto& t : e.raw->tasks)
-    index.add(out.tasks, checkpoint_reader{*t.layout, as, key}.read_task(t.row));
-  for (const auto& record : e.typed.tasks)
-    index.add(out.tasks, record);
-  return out;
+const in_memory_checkpointer::ns_points* in_memory_checkpointer::find(const thread_key& key) const {
+  const auto found = threads_.find(key);
+  return found == threads_.end() || found->second.points.empty() ? nullptr : &found->second;
+}
+
+in_memory_checkpointer::entry* in_memory_checkpointer::find(const thread_key& key,
+                                                            std::string_view id) {
+  const auto of = threads_.find(key);
+  if (of == threads_.end() || of->second.points.empty())
+    return nullptr;
+  auto& points = of->second.points;
+  const auto found = id.empty() ? std::prev(points.end()) : points.find(id);
+  return found == points.end() ? nullptr : &found->second;
 }
 
 std::optional<saved_checkpoint>
 in_memory_checkpointer::load(const thread_key& key, std::string_view id, const layout_ptr& as) {
   const auto lock = std::scoped_lock{mutex_};
-  const auto thread = threads_.find(key);
-  if (thread == threads_.end() || thread->second.empty())
-    return std::nullopt;
-  auto& points = thread->second;
-  const auto found = id.empty() ? std::prev(points.end()) : points.find(id);
-  if (found == points.end())
+  auto* const found = find(key, id);
+  if (found == nullptr)
     return std::nullopt;
   // The first graph that loads an imported checkpoint determines its layout. The records that a run
   // of this graph adds later then have the same layout.
-  if (found->second.raw)
-    found->second = {read(found->second, as, key), {}};
-  return for_layout(found->second.typed, as, key);
+  found->settle(as, key);
+  return for_layout(found->typed, as, key);
 }
 
 std::vector<saved_checkpoint> in_memory_checkpointer::list(const thread_key& key,
@@ -80,38 +148,22 @@ std::vector<saved_checkpoint> in_memory_checkpointer::list(const thread_key& key
                                                            const layout_ptr& as) {
   auto out = std::vector<saved_checkpoint>{};
   const auto lock = std::scoped_lock{mutex_};
-  const auto thread = threads_.find(key);
-  if (thread == threads_.end())
-    return out;
-  for (auto i = thread->second.rbegin(); i != thread->second.rend(); ++i) {
-    if (query.limit && out.size() >= *query.limit)
-      break;
-    const auto& e = i->second;
-    const auto source = e.raw ? e.raw->header.source : e.typed.checkpoint->source;
-    const auto step = e.raw ? e.raw->header.step : e.typed.checkpoint->step;
-    if ((!query.before.empty() && i->first >= query.before) ||
-        (query.source && source != *query.source) || (query.step && step != *query.step))
-      continue;
-    auto found = read(e, as, key);
-    if (!has_entries(found.checkpoint->metadata.get(), query.metadata))
-      continue;
-    out.push_back(std::move(found));
-  }
+  if (const auto* const found = find(key))
+    for (const auto* const e : found->select(query))
+      out.push_back(e->read(as, key));
   return out;
 }
 
 std::string in_memory_checkpointer::head(const thread_key& key) {
   const auto lock = std::scoped_lock{mutex_};
-  const auto thread = threads_.find(key);
-  if (thread == threads_.end() || thread->second.empty())
-    return {};
-  return thread->second.rbegin()->first;
+  const auto* const found = find(key);
+  return found == nullptr ? std::string{} : found->points.rbegin()->first;
 }
 
 void in_memory_checkpointer::put(const thread_key& key, checkpoint_ptr point) {
   SUPERSTEP_ASSERT(point != nullptr && !point->id.empty());
   const auto lock = std::scoped_lock{mutex_};
-  auto& points = threads_[key];
+  auto& points = threads_[key].points;
   if (!points.empty() && points.rbegin()->first >= point->id)
     throw checkpoint_error{make_error_code(checkpoint_errc::conflict),
                            "thread '" + key.thread_id + "' has checkpoint '" +
@@ -130,12 +182,11 @@ void in_memory_checkpointer::put(const thread_key& key, checkpoint_ptr point) {
 void in_memory_checkpointer::put_task(const thread_key& key, const checkpoint& parent,
                                       task_record record) {
   const auto lock = std::scoped_lock{mutex_};
-  const auto thread = threads_.find(key);
-  if (thread == threads_.end())
-    return;
-  const auto found = thread->second.find(parent.id);
-  if (found != thread->second.end())
-    found->second.index.add(found->second.typed.tasks, std::move(record));
+  SUPERSTEP_ASSERT(!parent.id.empty());
+  if (auto* const found = find(key, parent.id)) {
+    found->settle(parent.layout, key);
+    found->index.add(found->typed.tasks, std::move(record));
+  }
 }
 
 std::optional<effect_record> in_memory_checkpointer::find_effect(std::string_view thread_id,
@@ -176,17 +227,15 @@ void in_memory_checkpointer::delete_thread(std::string_view thread_id) {
 
 std::size_t in_memory_checkpointer::delete_runs(const std::vector<std::string>& run_ids) {
   const auto is_going = [&](const auto& point) {
-    const auto& e = point.second;
-    return is_of_runs(e.raw ? metadata_in(e.raw->held.where) : e.typed.checkpoint->metadata.get(),
-                      run_ids);
+    return is_of_runs(point.second.metadata(), run_ids);
   };
   // The leases of the affected threads are acquired without the lock, because granting a lease may
   // start a run, which may use this checkpointer.
   auto names = std::set<std::string>{};
   {
     const auto lock = std::scoped_lock{mutex_};
-    for (const auto& [key, points] : threads_)
-      if (std::ranges::any_of(points, is_going))
+    for (const auto& [key, of] : threads_)
+      if (std::ranges::any_of(of.points, is_going))
         names.insert(key.thread_id);
   }
   const auto leases = acquire_all(*queue_, names);
@@ -196,22 +245,24 @@ std::size_t in_memory_checkpointer::delete_runs(const std::vector<std::string>& 
   // The namespace of a parent graph is a prefix of its subgraphs' namespaces, so it comes first in
   // the map. When a subgraph is examined, `gone` already contains the deleted checkpoints of its
   // parent.
-  for (auto& [key, points] : threads_) {
+  for (auto& [key, of] : threads_) {
     if (!names.contains(key.thread_id))
       continue;
     const auto owner = owner_of(key.ns);
     const auto lost_owner = owner && has_owner(owner->id, [&](std::string_view id) {
                               return gone[{key.thread_id, std::string{owner->parent}}].contains(id);
                             });
-    for (const auto& point : points)
+    auto& going = gone[key];
+    for (const auto& point : of.points)
       if (lost_owner || is_going(point))
-        gone[key].insert(point.first);
-    count += std::erase_if(points, [&](const auto& p) { return gone[key].contains(p.first); });
+        going.insert(point.first);
+    count += std::erase_if(of.points, [&](const auto& p) { return going.contains(p.first); });
   }
   for (const auto& name : names)
-    if (const auto root = threads_.find({name, {}}); root != threads_.end() && root->second.empty())
+    if (const auto root = threads_.find({name, {}});
+        root != threads_.end() && root->second.points.empty())
       effects_.erase(name);
-  std::erase_if(threads_, [](const auto& t) { return t.second.empty(); });
+  std::erase_if(threads_, is_empty);
   return count;
 }
 
@@ -225,15 +276,15 @@ std::string in_memory_checkpointer::export_thread(std::string_view thread_id) {
       out.layouts.push_back(text);
     return static_cast<std::size_t>(std::ranges::find(out.layouts, text) - out.layouts.begin());
   };
-  for (const auto& [key, points] : threads_) {
+  for (const auto& [key, of] : threads_) {
     if (key.thread_id != thread_id)
       continue;
     auto base = checkpoint_ptr{};
-    for (const auto& [id, e] : points) {
+    for (const auto& [id, e] : of.points) {
       auto& to = out.points.emplace_back();
       to.ns = key.ns;
+      to.header = e.header();
       if (e.raw) {
-        to.header = e.raw->header;
         to.layout = layout_number(e.raw->layout_text);
         to.row = to_text(e.raw->held.whole_row());
         for (const auto& t : e.raw->tasks)
@@ -243,7 +294,6 @@ std::string in_memory_checkpointer::export_thread(std::string_view thread_id) {
       }
       const auto& point = *e.typed.checkpoint;
       const auto is_delta = base && base->layout == point.layout && base->id == point.parent;
-      to.header = {point.id, point.parent, point.source, point.step};
       to.base = is_delta ? base->id : std::string{};
       to.layout = layout_number(write_layout(*point.layout));
       write_checkpoint(to.row, point, is_delta ? base.get() : nullptr);
@@ -266,13 +316,13 @@ void in_memory_checkpointer::import_thread(std::string_view thread_id, std::stri
   auto layouts = std::vector<std::shared_ptr<const stored_layout>>{};
   for (const auto& text : thread.layouts)
     layouts.push_back(std::make_shared<const stored_layout>(read_layout(text)));
-  auto made = std::map<thread_key, line>{};
+  auto made = thread_map{};
   for (const auto& p : thread.points) {
     auto raw = std::make_shared<imported_checkpoint>();
     raw->layout = layouts[p.layout];
     raw->layout_text = thread.layouts[p.layout];
     raw->header = p.header;
-    auto& points = made[{std::string{thread_id}, p.ns}];
+    auto& points = made[{std::string{thread_id}, p.ns}].points;
     if (!p.base.empty())
       raw->held = points.at(p.base).raw->held;
     raw->held.fold(std::move(parse_row(p.row).as_object()));
@@ -286,6 +336,136 @@ void in_memory_checkpointer::import_thread(std::string_view thread_id, std::stri
                            "thread '" + std::string{thread_id} +
                                "' already exists; choose another id"};
   threads_.merge(made);
+}
+
+std::vector<thread_summary> in_memory_checkpointer::threads(std::string_view after,
+                                                            std::size_t limit) {
+  const auto seconds = [](clock::time_point at) {
+    return std::chrono::floor<std::chrono::seconds>(at).time_since_epoch().count();
+  };
+  auto out = std::vector<thread_summary>{};
+  const auto lock = std::scoped_lock{mutex_};
+  auto i = threads_.lower_bound({std::string{after}, {}});
+  if (i != threads_.end() && i->first.thread_id == after)
+    i = end_of_thread(i);
+  while (i != threads_.end() && out.size() < limit) {
+    auto& thread = out.emplace_back();
+    thread.thread_id = i->first.thread_id;
+    thread.created = seconds(i->second.created);
+    if (const auto* const graph = find({thread.thread_id, {}}))
+      thread.head = graph->points.rbegin()->first;
+    for (const auto end = end_of_thread(i); i != end; ++i) {
+      thread.created = std::min(thread.created, seconds(i->second.created));
+      thread.checkpoints += std::ssize(i->second.points);
+    }
+  }
+  return out;
+}
+
+std::optional<json::object> in_memory_checkpointer::show(const thread_key& key,
+                                                         std::string_view id) {
+  const auto lock = std::scoped_lock{mutex_};
+  const auto* const e = find(key, id);
+  if (e == nullptr)
+    return std::nullopt;
+  auto out = e->describe(key);
+  auto tasks = json::array{};
+  if (e->raw) {
+    out["values"] = values_in(e->raw->held.whole_row());
+    for (const auto& t : e->raw->tasks)
+      tasks.push_back(t.row);
+  } else {
+    auto row = std::string{};
+    write_checkpoint(row, *e->typed.checkpoint, nullptr, &key);
+    out["values"] = values_in(parse_row(row).as_object());
+    for (const auto& record : e->typed.tasks) {
+      row.clear();
+      write_task(row, record, *e->typed.checkpoint->layout, &key);
+      tasks.push_back(parse_row(row));
+    }
+  }
+  out["tasks"] = std::move(tasks);
+  return out;
+}
+
+std::vector<json::object> in_memory_checkpointer::history(const thread_key& key,
+                                                          const checkpoint_query& query) {
+  auto out = std::vector<json::object>{};
+  const auto lock = std::scoped_lock{mutex_};
+  if (const auto* const found = find(key))
+    for (const auto* const e : found->select(query))
+      out.push_back(e->describe(key));
+  return out;
+}
+
+in_memory_checkpointer::thread_map::iterator
+in_memory_checkpointer::end_of_thread(thread_map::iterator from) {
+  return std::find_if(from, threads_.end(), [&](const auto& other) {
+    return other.first.thread_id != from->first.thread_id;
+  });
+}
+
+/// Whether the checkpoint that owns a subgraph's namespace no longer exists.
+bool in_memory_checkpointer::is_orphan(const thread_key& key) const {
+  const auto owner = owner_of(key.ns);
+  if (!owner)
+    return false;
+  const auto parent = threads_.find({key.thread_id, std::string{owner->parent}});
+  return parent == threads_.end() || !has_owner(owner->id, [&](std::string_view id) {
+           return parent->second.points.contains(id);
+         });
+}
+
+/// Prunes the namespaces of one thread, first that of the graph itself, then those of its
+/// subgraphs. A namespace stays in the map, even if no checkpoint is left.
+std::size_t in_memory_checkpointer::prune_thread(thread_map::iterator from, thread_map::iterator to,
+                                                 const prune_options& what) {
+  const auto is_old = [&, now = clock::now()](const auto& item) {
+    return std::chrono::floor<std::chrono::seconds>(now - item.second.made) >= what.older_than;
+  };
+  const auto goes = what.whole_threads && std::all_of(from, to, [&](const auto& item) {
+                      return std::ranges::all_of(item.second.points, is_old);
+                    });
+  if (goes)
+    effects_.erase(from->first.thread_id);
+  auto gone = std::size_t{0};
+  for (auto i = from; i != to; ++i) {
+    auto& points = i->second.points;
+    if (points.empty())
+      continue;
+    auto first = points.end(); // the first checkpoint that is kept
+    if (!goes && !is_orphan(i->first)) {
+      const auto kept = std::max(what.keep_last, std::size_t{1});
+      first = kept < points.size() ? std::prev(first, static_cast<std::ptrdiff_t>(kept))
+                                   : points.begin();
+      const auto keep_from = [&](entries::iterator needed) {
+        if (needed != points.end() && needed->first < first->first)
+          first = needed;
+      };
+      if (what.older_than.count() > 0)
+        keep_from(std::find_if_not(points.begin(), points.end(), is_old));
+      if (i != from && from->first.ns.empty())
+        keep_from(first_needed(points, from->second.points));
+    }
+    gone += static_cast<std::size_t>(std::distance(points.begin(), first));
+    points.erase(points.begin(), first);
+  }
+  return gone;
+}
+
+/// Does not wait for runs, like the checkpointers in databases. A run continues from the newest
+/// checkpoint, which remains unless the whole thread is deleted.
+std::size_t in_memory_checkpointer::prune(const prune_options& what) {
+  const auto lock = std::scoped_lock{mutex_};
+  auto gone = std::size_t{0};
+  for (auto i = threads_.begin(); i != threads_.end();) {
+    const auto end = end_of_thread(i);
+    if (what.thread_id.empty() || what.thread_id == i->first.thread_id)
+      gone += prune_thread(i, end, what);
+    i = end;
+  }
+  std::erase_if(threads_, is_empty);
+  return gone;
 }
 
 std::shared_ptr<checkpointer> memory_checkpointer() {

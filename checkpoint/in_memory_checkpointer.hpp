@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "checkpoint_codec.hpp"
+
 #include <superstep/checkpoint/memory_checkpointer.hpp>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace superstep {
 
@@ -39,24 +46,60 @@ public:
   void import_thread(std::string_view thread_id, std::string_view bytes) override;
   void take(const std::string& thread_id, busy_policy,
             std::function<void(result<lease_ptr>)> done) override;
+  std::vector<thread_summary> threads(std::string_view after, std::size_t limit) override;
+  std::optional<json::object> show(const thread_key&, std::string_view id) override;
+  std::vector<json::object> history(const thread_key&, const checkpoint_query&) override;
+  std::size_t prune(const prune_options&) override;
 
 private:
+  using clock = std::chrono::system_clock;
   struct imported_checkpoint;
+  /// A checkpoint with the records of the tasks that follow it.
   struct entry {
-    /// The checkpoint. While `raw` is set, it has only the task records added after the import.
-    saved_checkpoint typed;
-    /// The checkpoint as it was imported, until the first load(); then null.
+    saved_checkpoint typed; ///< without a value while `raw` is set
+    /// The checkpoint as it was imported; null once a graph has loaded it.
     std::shared_ptr<const imported_checkpoint> raw;
+    clock::time_point made = clock::now();
     record_index index{}; ///< finds records in `typed.tasks`
-  };
-  /// The checkpoints of one thread and namespace, by id.
-  using line = std::map<std::string, entry, std::less<>>;
 
-  [[nodiscard]] static saved_checkpoint read(const entry&, const layout_ptr& as, const thread_key&);
+    [[nodiscard]] detail::checkpoint_header header() const;
+    [[nodiscard]] const json::object* metadata() const;
+    /// Whether the checkpoint meets the conditions of a query, except `before`.
+    [[nodiscard]] bool meets(const checkpoint_query&) const;
+    /// Converts the checkpoint and its records to a layout.
+    [[nodiscard]] saved_checkpoint read(const layout_ptr& as, const thread_key&) const;
+    /// Converts an imported checkpoint to a layout, in which it stays.
+    void settle(const layout_ptr& as, const thread_key&);
+    /// Returns the checkpoint in the form of history().
+    [[nodiscard]] json::object describe(const thread_key&) const;
+  };
+  using entries = std::map<std::string, entry, std::less<>>;
+  /// The checkpoints of one thread and namespace, by id.
+  struct ns_points {
+    clock::time_point created = clock::now();
+    entries points;
+
+    /// Returns the selected checkpoints, newest first.
+    [[nodiscard]] std::vector<const entry*> select(const checkpoint_query&) const;
+  };
+  /// The namespaces of a thread follow each other: that of the graph itself, then those of its
+  /// subgraphs.
+  using thread_map = std::map<thread_key, ns_points>;
+
+  [[nodiscard]] const ns_points* find(const thread_key&) const;
+  /// Returns a checkpoint, or null. An empty id means the newest.
+  [[nodiscard]] entry* find(const thread_key&, std::string_view id);
+  [[nodiscard]] static bool is_empty(const thread_map::value_type&);
+  [[nodiscard]] static entries::iterator first_needed(entries& subgraph, const entries& outermost);
+  /// Returns the position behind the last namespace of the thread of `from`.
+  [[nodiscard]] thread_map::iterator end_of_thread(thread_map::iterator from);
+  [[nodiscard]] bool is_orphan(const thread_key&) const;
+  std::size_t prune_thread(thread_map::iterator from, thread_map::iterator to,
+                           const prune_options&);
 
   std::shared_ptr<detail::lease_queue> queue_;
   std::mutex mutex_;
-  std::map<thread_key, line> threads_;
+  thread_map threads_;
   /// Effect records by thread id and key.
   std::map<std::string, std::map<std::string, effect_record, std::less<>>, std::less<>> effects_;
 };

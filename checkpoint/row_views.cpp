@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of row_reader that return checkpoints as JSON. They do not need the graph that
-// wrote the checkpoints. The command `superstep threads` calls them through checkpointer::show()
-// and history().
+// Converts checkpoints to the JSON that checkpointer::show() and history() return. It does not need
+// the graph that wrote the checkpoints. The command `superstep threads` prints the result.
+#include "row_views.hpp"
+
 #include "ownership.hpp"
 #include "row_reader.hpp"
 
@@ -10,6 +11,8 @@
 namespace superstep::detail {
 
 namespace {
+
+constexpr auto start_node = "__start__";
 
 /// Appends the names of the nodes in the list `key` of a row. Each element of the list is a node's
 /// index in the layout, or an array that starts with such an index.
@@ -28,24 +31,54 @@ void add_nodes(json::array& to, const json::object& row, const char* key,
 
 } // namespace
 
-json::object row_reader::describe(const thread_key& key, const stored_checkpoint& point) {
-  const auto& names = layout(point.layout).names;
-  auto next = json::array{}; // what runs next: START for a new input, Sends, then triggered nodes
-  if (point.row.contains("h"))
-    next.emplace_back("__start__");
-  add_nodes(next, point.row, "s", names);
-  add_nodes(next, point.row, "t", names);
+json::array next_nodes(const json::object& row, const stored_layout& layout) {
+  auto out = json::array{};
+  if (row.contains("h"))
+    out.emplace_back(start_node);
+  add_nodes(out, row, "s", layout);
+  add_nodes(out, row, "t", layout);
+  return out;
+}
+
+json::array next_nodes(const checkpoint& point) {
+  auto out = json::array{};
+  if (point.where.input)
+    out.emplace_back(start_node);
+  for (const auto& s : point.where.sends)
+    out.emplace_back(point.layout->nodes[s.node].name);
+  for (const auto& t : point.where.triggered)
+    out.emplace_back(point.layout->nodes[t.node].name);
+  return out;
+}
+
+json::object describe(const thread_key& key, const checkpoint_header& header,
+                      std::string_view graph, json::array next, const json::object* metadata) {
   auto out = json::object{{"thread", key.thread_id},
                           {"ns", key.ns},
-                          {"id", point.header.id},
-                          {"parent", point.header.parent},
-                          {"source", to_text(point.header.source)},
-                          {"step", point.header.step},
-                          {"graph", names.graph},
+                          {"id", header.id},
+                          {"parent", header.parent},
+                          {"source", to_text(header.source)},
+                          {"step", header.step},
+                          {"graph", graph},
                           {"next", std::move(next)}};
-  if (const auto* metadata = metadata_in(point.row))
+  if (metadata != nullptr)
     out["metadata"] = *metadata;
   return out;
+}
+
+json::object values_in(const json::object& row) {
+  auto out = json::object{};
+  if (const auto* channels = row.if_contains("c"); channels != nullptr && channels->is_object())
+    for (const auto& [name, held] : channels->get_object())
+      if (held.is_array() && held.get_array().size() == 1)
+        out[name] = held.get_array()[0];
+  return out;
+}
+
+json::object row_reader::describe(const thread_key& key, const stored_checkpoint& point) {
+  const auto& names = layout(point.layout).names;
+  return detail::describe(key, point.header, names.graph, next_nodes(point.row, names),
+                          metadata_in(point.row));
 }
 
 std::optional<json::object> row_reader::show(const thread_key& key, std::string_view id) {
@@ -55,11 +88,7 @@ std::optional<json::object> row_reader::show(const thread_key& key, std::string_
     return std::nullopt;
   const auto point = whole_row(key, wanted);
   auto out = describe(key, point);
-  auto values = json::object{};
-  for (const auto& [name, held] : point.row.at("c").as_object())
-    if (held.is_array() && held.get_array().size() == 1)
-      values[name] = held.get_array()[0];
-  out["values"] = std::move(values);
+  out["values"] = values_in(point.row);
   auto tasks = json::array{};
   for (auto& t : tasks_of(thread, wanted, key))
     tasks.push_back(std::move(t.row));

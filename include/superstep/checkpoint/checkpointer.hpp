@@ -316,7 +316,7 @@ struct thread_summary {
   std::string thread_id;        ///< id of the thread
   std::int64_t created = 0;     ///< seconds since 1970-01-01 UTC
   std::int64_t checkpoints = 0; ///< number of checkpoints, including those of subgraphs
-  std::int64_t bytes = 0;       ///< size of their rows
+  std::int64_t bytes = 0;       ///< size of their rows; 0 if they are in memory
   std::string head;             ///< id of the outermost graph's newest checkpoint
 };
 

@@ -9,9 +9,9 @@ namespace superstep {
 
 /// Makes a checkpointer in memory, for tests and short-lived threads. Checkpoints live as long as
 /// the object. Values are shared with the runs that made them, not copied, so they need no stored
-/// form. threads(), show(), history() and prune() are not implemented: they throw
-/// checkpoint_error{failed}. May be called from any thread. Source: `InMemorySaver` in
-/// LangGraph 1.2.22, checkpoint/memory.
+/// form. Only show() and export_thread() convert them: these functions throw
+/// checkpoint_error{not_storable} for a value without a stored form. May be called from any thread.
+/// Source: `InMemorySaver` in LangGraph 1.2.22, checkpoint/memory.
 [[nodiscard]] std::shared_ptr<checkpointer> memory_checkpointer();
 
 } // namespace superstep

@@ -96,32 +96,6 @@ BOOST_AUTO_TEST_CASE(threads_move_between_all_checkpointers) {
   move(std::make_unique<in_reopened_database>(), std::make_unique<in_reopened_file>());
 }
 
-BOOST_AUTO_TEST_CASE(pruned_thread_can_be_resumed) {
-  auto place = in_reopened_database{};
-  auto m = contract::maker{contract::usual_layout()};
-  auto last = ss::checkpoint_ptr{};
-  for (auto i = 1; i <= 20; ++i)
-    last = m.put(place.get(), i, last, {contract::add_log({std::to_string(i)})});
-  contract::settle(place.get());
-  auto what = ss::prune_options{};
-  what.keep_last = 3;
-  BOOST_TEST(place.get().prune(what) == 17U);
-  place.reopen();
-  const auto back = place.get().load(contract::key, "", contract::usual_layout());
-  BOOST_REQUIRE(back);
-  BOOST_TEST(contract::log_of(back->checkpoint).size() == 20U);
-  BOOST_TEST(place.get().list(contract::key, {}, contract::usual_layout()).size() == 3U);
-  (void)m.put(place.get(), 21, back->checkpoint, {contract::add_log({"21"})});
-  contract::settle(place.get());
-  place.get().check(contract::key);
-  const auto all = place.get().threads();
-  BOOST_REQUIRE(all.size() == 1U);
-  BOOST_TEST(all[0].checkpoints == 4);
-  BOOST_TEST(all[0].head == contract::id_of(21));
-  BOOST_TEST(place.get().history(contract::key, {}).size() == 4U);
-  BOOST_TEST(place.get().show(contract::key)->at("step").to_number<int>() == 20);
-}
-
 BOOST_AUTO_TEST_CASE(runs_of_one_batch_share_a_transaction) {
   clear_database();
   auto options = quick_options();

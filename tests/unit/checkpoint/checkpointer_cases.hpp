@@ -2,6 +2,7 @@
 #pragma once
 
 #include "checkpoint/checkpointer_contract.hpp"
+#include "checkpoint/maintenance_contract.hpp"
 
 /// Expands CASE(name) for each function of the contract that takes one place.
 #define CHECKPOINTER_CONTRACT(CASE)                                                                \
@@ -26,4 +27,11 @@
   CASE(imported_values_are_converted_to_channel_types)                                             \
   CASE(stored_task_exception_keeps_class_code_and_cause)                                           \
   CASE(effect_record_lasts_until_next_checkpoint)                                                  \
-  CASE(second_record_of_effect_start_is_a_conflict)
+  CASE(second_record_of_effect_start_is_a_conflict)                                                \
+  CASE(threads_are_listed_by_id_in_pages)                                                          \
+  CASE(checkpoint_is_shown_without_its_graph)                                                      \
+  CASE(history_filters_like_list)                                                                  \
+  CASE(pruned_thread_can_be_resumed)                                                               \
+  CASE(prune_keeps_subgraph_state_of_remaining_checkpoints)                                        \
+  CASE(prune_deletes_only_old_checkpoints)                                                         \
+  CASE(prune_deletes_whole_threads)

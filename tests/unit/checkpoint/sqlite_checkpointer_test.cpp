@@ -282,60 +282,6 @@ BOOST_AUTO_TEST_CASE(damaged_row_is_reported_and_other_rows_load) {
   BOOST_TEST((log_of(s->load(key, id_of(1), layout)->checkpoint) == log_type{"first"}));
 }
 
-BOOST_AUTO_TEST_CASE(prune_keeps_remaining_checkpoints_resumable) {
-  const auto folder = temporary_folder{};
-  const auto layout = usual_layout();
-  auto s = open(folder.file());
-  auto m = maker{layout};
-  auto at = ss::checkpoint_ptr{};
-  for (auto i = 1; i <= 20; ++i)
-    at = m.put(*s, i, at, {add_log({std::to_string(i)})});
-  const auto lines = log_of(at);
-  const auto per_call = ss::thread_key{"t", "a:a@" + id_of(3)};
-  const auto per_thread = ss::thread_key{"t", "a"};
-  for (const auto& k : {per_call, per_thread})
-    (void)maker{layout, k}.put(*s, 1, nullptr, {set_n(1)});
-  s->put_task(key, named(20, layout), ended("a", 1));
-  BOOST_TEST(
-      s->prune({.thread_id = "t", .keep_last = 3, .older_than = {}, .whole_threads = false}) ==
-      18U);
-  BOOST_TEST(s->head(per_call).empty());
-  BOOST_TEST(s->head(per_thread) == id_of(1));
-  for (auto i = 0; i < 2; ++i) {
-    BOOST_TEST(s->list(key, {}, layout).size() == 3U);
-    const auto head = *s->load(key, "", layout);
-    BOOST_TEST((log_of(head.checkpoint) == lines && head.tasks.size() == 1));
-    BOOST_TEST((log_of(s->load(key, id_of(18), layout)->checkpoint).size() == 18));
-    s = open(folder.file());
-  }
-  (void)s->load(key, "", layout);
-  (void)m.put(*s, 21, at, {add_log({"21"})});
-  s = open(folder.file());
-  BOOST_TEST(log_of(s->load(key, "", layout)->checkpoint).size() == 21U);
-}
-
-BOOST_AUTO_TEST_CASE(thread_values_are_shown_without_a_graph) {
-  const auto folder = temporary_folder{};
-  auto s = open(folder.file());
-  auto m = maker{usual_layout()};
-  const auto first = m.put(*s, 1, nullptr, {set_n(1), add_log({"one"})});
-  (void)m.put(*s, 2, first, {set_n(2), add_log({"two"})});
-  (void)maker{usual_layout(), {"u", ""}}.put(*s, 1, nullptr, {});
-  wait_until_saved(*s);
-  wait_until_saved(*s, {"u", ""});
-  const auto all = s->threads();
-  BOOST_REQUIRE(all.size() == 2U);
-  BOOST_TEST((all[0].thread_id == "t" && all[0].checkpoints == 2 && all[0].head == id_of(2)));
-  const auto shown = s->show(key).value();
-  BOOST_TEST(shown.at("values").at("n") == 2);
-  BOOST_TEST(shown.at("values").at("log").as_array().size() == 2U);
-  BOOST_TEST(shown.at("next").at(0).as_string() == "a");
-  BOOST_TEST(s->history(key, {}).size() == 2U);
-  s->import_thread("copy", ss::cut_thread(s->export_thread("t"), id_of(1)));
-  BOOST_TEST(s->show({"copy", ""})->at("values").at("n") == 1);
-  BOOST_CHECK_THROW((void)ss::cut_thread(s->export_thread("t"), "77"), ss::checkpoint_error);
-}
-
 BOOST_AUTO_TEST_CASE(destructor_writes_queued_checkpoints) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
