@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checkpointer in memory. It keeps the checkpoint objects of the runs, without converting them
-// to JSON. Only three operations use JSON: the export and import of a thread (exported_thread.cpp),
+// to JSON. Only these operations use JSON: the export and import of a thread (exported_thread.cpp),
 // the loading of a thread that another version of the graph has written (checkpoint_reader.cpp),
 // and show() and history() (row_views.cpp).
+//
+// Deleted checkpoints are destroyed without the lock, because destructors of values are user code.
 #include "in_memory_checkpointer.hpp"
 
 #include "checkpoint_codec.hpp"
@@ -67,8 +69,8 @@ saved_checkpoint in_memory_checkpointer::entry::read(const layout_ptr& as,
   return out;
 }
 
-void in_memory_checkpointer::entry::settle(const layout_ptr& as, const thread_key& key) {
-  if (!raw)
+void in_memory_checkpointer::entry::convert_to(const layout_ptr& as, const thread_key& key) {
+  if (!raw && typed.checkpoint->layout == as)
     return;
   typed = read(as, key);
   raw.reset();
@@ -84,10 +86,11 @@ json::object in_memory_checkpointer::entry::describe(const thread_key& key) cons
 std::vector<const in_memory_checkpointer::entry*>
 in_memory_checkpointer::ns_points::select(const checkpoint_query& query) const {
   auto out = std::vector<const entry*>{};
-  for (auto i = points.rbegin(); i != points.rend(); ++i) {
+  const auto end = query.before.empty() ? points.end() : points.lower_bound(query.before);
+  for (auto i = std::make_reverse_iterator(end); i != points.rend(); ++i) {
     if (query.limit && out.size() >= *query.limit)
       break;
-    if ((query.before.empty() || i->first < query.before) && i->second.meets(query))
+    if (i->second.meets(query))
       out.push_back(&i->second);
   }
   return out;
@@ -95,6 +98,13 @@ in_memory_checkpointer::ns_points::select(const checkpoint_query& query) const {
 
 bool in_memory_checkpointer::is_empty(const thread_map::value_type& item) {
   return item.second.points.empty();
+}
+
+std::size_t in_memory_checkpointer::total_size(const std::vector<entries>& all) {
+  auto out = std::size_t{0};
+  for (const auto& some : all)
+    out += some.size();
+  return out;
 }
 
 /// Returns the oldest checkpoint of a subgraph that the remaining checkpoints of the outermost
@@ -116,19 +126,18 @@ void in_memory_checkpointer::take(const std::string& thread_id, busy_policy choi
   queue_->take(thread_id, choice, std::move(done));
 }
 
-const in_memory_checkpointer::ns_points* in_memory_checkpointer::find(const thread_key& key) const {
+in_memory_checkpointer::ns_points* in_memory_checkpointer::find(const thread_key& key) {
   const auto found = threads_.find(key);
   return found == threads_.end() || found->second.points.empty() ? nullptr : &found->second;
 }
 
 in_memory_checkpointer::entry* in_memory_checkpointer::find(const thread_key& key,
                                                             std::string_view id) {
-  const auto of = threads_.find(key);
-  if (of == threads_.end() || of->second.points.empty())
+  auto* const of = find(key);
+  if (of == nullptr)
     return nullptr;
-  auto& points = of->second.points;
-  const auto found = id.empty() ? std::prev(points.end()) : points.find(id);
-  return found == points.end() ? nullptr : &found->second;
+  const auto found = id.empty() ? std::prev(of->points.end()) : of->points.find(id);
+  return found == of->points.end() ? nullptr : &found->second;
 }
 
 std::optional<saved_checkpoint>
@@ -139,8 +148,9 @@ in_memory_checkpointer::load(const thread_key& key, std::string_view id, const l
     return std::nullopt;
   // The first graph that loads an imported checkpoint determines its layout. The records that a run
   // of this graph adds later then have the same layout.
-  found->settle(as, key);
-  return for_layout(found->typed, as, key);
+  if (found->raw)
+    found->convert_to(as, key);
+  return found->read(as, key);
 }
 
 std::vector<saved_checkpoint> in_memory_checkpointer::list(const thread_key& key,
@@ -162,21 +172,21 @@ std::string in_memory_checkpointer::head(const thread_key& key) {
 
 void in_memory_checkpointer::put(const thread_key& key, checkpoint_ptr point) {
   SUPERSTEP_ASSERT(point != nullptr && !point->id.empty());
+  auto added = entry{{storable_part(std::move(point)), {}}, {}}; // may call copies of user types
+  const auto& id = added.typed.checkpoint->id;
   const auto lock = std::scoped_lock{mutex_};
   auto& points = threads_[key].points;
-  if (!points.empty() && points.rbegin()->first >= point->id)
+  if (!points.empty() && points.rbegin()->first >= id)
     throw checkpoint_error{make_error_code(checkpoint_errc::conflict),
                            "thread '" + key.thread_id + "' has checkpoint '" +
-                               points.rbegin()->first + "', so checkpoint '" + point->id +
+                               points.rbegin()->first + "', so checkpoint '" + id +
                                "' was not stored: another run has written to the thread; run again "
                                "to resume from the stored state"};
   // The new checkpoint contains the outputs of the tasks that had these effects. The tasks are not
   // repeated, so their effect records are no longer needed.
   if (key.ns.empty())
     effects_.erase(key.thread_id);
-  auto id = point->id;
-  points.emplace_hint(points.end(), std::move(id),
-                      entry{{storable_part(std::move(point)), {}}, {}});
+  points.emplace_hint(points.end(), id, std::move(added));
 }
 
 void in_memory_checkpointer::put_task(const thread_key& key, const checkpoint& parent,
@@ -184,7 +194,8 @@ void in_memory_checkpointer::put_task(const thread_key& key, const checkpoint& p
   const auto lock = std::scoped_lock{mutex_};
   SUPERSTEP_ASSERT(!parent.id.empty());
   if (auto* const found = find(key, parent.id)) {
-    found->settle(parent.layout, key);
+    // If a changed graph resumes the thread, the record has the layout of that graph.
+    found->convert_to(parent.layout, key);
     found->index.add(found->typed.tasks, std::move(record));
   }
 }
@@ -219,10 +230,13 @@ void in_memory_checkpointer::put_effect(std::string_view thread_id, std::string_
 }
 
 void in_memory_checkpointer::delete_thread(std::string_view thread_id) {
+  auto gone = std::vector<thread_map::node_type>{};
   const auto lock = std::scoped_lock{mutex_};
   if (const auto of = effects_.find(thread_id); of != effects_.end())
     effects_.erase(of);
-  std::erase_if(threads_, [&](const auto& t) { return t.first.thread_id == thread_id; });
+  for (auto i = threads_.lower_bound({std::string{thread_id}, {}});
+       i != threads_.end() && i->first.thread_id == thread_id;)
+    gone.push_back(threads_.extract(i++));
 }
 
 std::size_t in_memory_checkpointer::delete_runs(const std::vector<std::string>& run_ids) {
@@ -239,31 +253,36 @@ std::size_t in_memory_checkpointer::delete_runs(const std::vector<std::string>& 
         names.insert(key.thread_id);
   }
   const auto leases = acquire_all(*queue_, names);
+  auto gone = std::vector<entries>{};
   const auto lock = std::scoped_lock{mutex_};
-  auto gone = std::map<thread_key, std::set<std::string, std::less<>>>{};
-  auto count = std::size_t{0};
+  auto gone_ids = std::map<thread_key, std::set<std::string, std::less<>>>{};
   // The namespace of a parent graph is a prefix of its subgraphs' namespaces, so it comes first in
-  // the map. When a subgraph is examined, `gone` already contains the deleted checkpoints of its
-  // parent.
+  // the map. When a subgraph is examined, `gone_ids` already contains the deleted checkpoints of
+  // its parent.
   for (auto& [key, of] : threads_) {
     if (!names.contains(key.thread_id))
       continue;
     const auto owner = owner_of(key.ns);
-    const auto lost_owner = owner && has_owner(owner->id, [&](std::string_view id) {
-                              return gone[{key.thread_id, std::string{owner->parent}}].contains(id);
-                            });
-    auto& going = gone[key];
-    for (const auto& point : of.points)
-      if (lost_owner || is_going(point))
-        going.insert(point.first);
-    count += std::erase_if(of.points, [&](const auto& p) { return going.contains(p.first); });
+    const auto lost_owner =
+        owner && has_owner(owner->id, [&](std::string_view id) {
+          return gone_ids[{key.thread_id, std::string{owner->parent}}].contains(id);
+        });
+    auto& ids = gone_ids[key];
+    auto& taken = gone.emplace_back();
+    for (auto i = of.points.begin(); i != of.points.end();) {
+      const auto point = i++;
+      if (!lost_owner && !is_going(*point))
+        continue;
+      ids.insert(point->first);
+      taken.insert(of.points.extract(point));
+    }
   }
   for (const auto& name : names)
     if (const auto root = threads_.find({name, {}});
         root != threads_.end() && root->second.points.empty())
       effects_.erase(name);
   std::erase_if(threads_, is_empty);
-  return count;
+  return total_size(gone);
 }
 
 std::string in_memory_checkpointer::export_thread(std::string_view thread_id) {
@@ -364,24 +383,33 @@ std::vector<thread_summary> in_memory_checkpointer::threads(std::string_view aft
 
 std::optional<json::object> in_memory_checkpointer::show(const thread_key& key,
                                                          std::string_view id) {
-  const auto lock = std::scoped_lock{mutex_};
-  const auto* const e = find(key, id);
-  if (e == nullptr)
-    return std::nullopt;
-  auto out = e->describe(key);
+  // A copy, because the functions that write values are user code. They run without the lock.
+  auto e = entry{};
+  {
+    const auto lock = std::scoped_lock{mutex_};
+    const auto* const found = find(key, id);
+    if (found == nullptr)
+      return std::nullopt;
+    e = *found;
+  }
+  auto out = e.describe(key);
   auto tasks = json::array{};
-  if (e->raw) {
-    out["values"] = values_in(e->raw->held.whole_row());
-    for (const auto& t : e->raw->tasks)
+  if (e.raw) {
+    out["values"] = values_in(e.raw->held.whole_row());
+    for (const auto& t : e.raw->tasks)
       tasks.push_back(t.row);
   } else {
     auto row = std::string{};
-    write_checkpoint(row, *e->typed.checkpoint, nullptr, &key);
-    out["values"] = values_in(parse_row(row).as_object());
-    for (const auto& record : e->typed.tasks) {
+    const auto parsed = [&] {
+      check_row_limits(row, key);
+      return parse_row(row);
+    };
+    write_checkpoint(row, *e.typed.checkpoint, nullptr, &key);
+    out["values"] = values_in(parsed().as_object());
+    for (const auto& record : e.typed.tasks) {
       row.clear();
-      write_task(row, record, *e->typed.checkpoint->layout, &key);
-      tasks.push_back(parse_row(row));
+      write_task(row, record, *e.typed.checkpoint->layout, &key);
+      tasks.push_back(parsed());
     }
   }
   out["tasks"] = std::move(tasks);
@@ -418,8 +446,8 @@ bool in_memory_checkpointer::is_orphan(const thread_key& key) const {
 
 /// Prunes the namespaces of one thread, first that of the graph itself, then those of its
 /// subgraphs. A namespace stays in the map, even if no checkpoint is left.
-std::size_t in_memory_checkpointer::prune_thread(thread_map::iterator from, thread_map::iterator to,
-                                                 const prune_options& what) {
+void in_memory_checkpointer::prune_thread(thread_map::iterator from, thread_map::iterator to,
+                                          const prune_options& what, std::vector<entries>& gone) {
   const auto is_old = [&, now = clock::now()](const auto& item) {
     return std::chrono::floor<std::chrono::seconds>(now - item.second.made) >= what.older_than;
   };
@@ -428,7 +456,6 @@ std::size_t in_memory_checkpointer::prune_thread(thread_map::iterator from, thre
                     });
   if (goes)
     effects_.erase(from->first.thread_id);
-  auto gone = std::size_t{0};
   for (auto i = from; i != to; ++i) {
     auto& points = i->second.points;
     if (points.empty())
@@ -447,25 +474,32 @@ std::size_t in_memory_checkpointer::prune_thread(thread_map::iterator from, thre
       if (i != from && from->first.ns.empty())
         keep_from(first_needed(points, from->second.points));
     }
-    gone += static_cast<std::size_t>(std::distance(points.begin(), first));
-    points.erase(points.begin(), first);
+    auto& taken = gone.emplace_back();
+    while (points.begin() != first)
+      taken.insert(points.extract(points.begin()));
   }
-  return gone;
 }
 
-/// Does not wait for runs, like the checkpointers in databases. A run continues from the newest
-/// checkpoint, which remains unless the whole thread is deleted.
 std::size_t in_memory_checkpointer::prune(const prune_options& what) {
+  // Like the checkpointers in databases, it does not wait for runs. A run continues from the newest
+  // checkpoint, which remains unless the whole thread is deleted.
+  auto gone = std::vector<entries>{};
   const auto lock = std::scoped_lock{mutex_};
-  auto gone = std::size_t{0};
-  for (auto i = threads_.begin(); i != threads_.end();) {
-    const auto end = end_of_thread(i);
-    if (what.thread_id.empty() || what.thread_id == i->first.thread_id)
-      gone += prune_thread(i, end, what);
-    i = end;
+  if (!what.thread_id.empty()) {
+    const auto from = threads_.lower_bound({what.thread_id, {}});
+    if (from != threads_.end() && from->first.thread_id == what.thread_id)
+      prune_thread(from, end_of_thread(from), what, gone);
+    else if (what.whole_threads) // the thread may have effect records
+      effects_.erase(what.thread_id);
+  } else {
+    for (auto from = threads_.begin(); from != threads_.end();) {
+      const auto end = end_of_thread(from);
+      prune_thread(from, end, what, gone);
+      from = end;
+    }
   }
   std::erase_if(threads_, is_empty);
-  return gone;
+  return total_size(gone);
 }
 
 std::shared_ptr<checkpointer> memory_checkpointer() {

@@ -68,8 +68,8 @@ private:
     [[nodiscard]] bool meets(const checkpoint_query&) const;
     /// Converts the checkpoint and its records to a layout.
     [[nodiscard]] saved_checkpoint read(const layout_ptr& as, const thread_key&) const;
-    /// Converts an imported checkpoint to a layout, in which it stays.
-    void settle(const layout_ptr& as, const thread_key&);
+    /// Converts the checkpoint and its records to a layout permanently.
+    void convert_to(const layout_ptr& as, const thread_key&);
     /// Returns the checkpoint in the form of history().
     [[nodiscard]] json::object describe(const thread_key&) const;
   };
@@ -86,7 +86,8 @@ private:
   /// subgraphs.
   using thread_map = std::map<thread_key, ns_points>;
 
-  [[nodiscard]] const ns_points* find(const thread_key&) const;
+  /// Returns a namespace; null if it has no checkpoints.
+  [[nodiscard]] ns_points* find(const thread_key&);
   /// Returns a checkpoint, or null. An empty id means the newest.
   [[nodiscard]] entry* find(const thread_key&, std::string_view id);
   [[nodiscard]] static bool is_empty(const thread_map::value_type&);
@@ -94,8 +95,10 @@ private:
   /// Returns the position behind the last namespace of the thread of `from`.
   [[nodiscard]] thread_map::iterator end_of_thread(thread_map::iterator from);
   [[nodiscard]] bool is_orphan(const thread_key&) const;
-  std::size_t prune_thread(thread_map::iterator from, thread_map::iterator to,
-                           const prune_options&);
+  /// Moves the deleted checkpoints to `gone`.
+  void prune_thread(thread_map::iterator from, thread_map::iterator to, const prune_options&,
+                    std::vector<entries>& gone);
+  [[nodiscard]] static std::size_t total_size(const std::vector<entries>&);
 
   std::shared_ptr<detail::lease_queue> queue_;
   std::mutex mutex_;

@@ -61,7 +61,7 @@ json::object describe(const thread_key& key, const checkpoint_header& header,
                           {"step", header.step},
                           {"graph", graph},
                           {"next", std::move(next)}};
-  if (metadata != nullptr)
+  if (metadata != nullptr && !metadata->empty()) // a row contains no empty metadata
     out["metadata"] = *metadata;
   return out;
 }

@@ -311,7 +311,7 @@ struct effect_record {
   friend bool operator==(const effect_record&, const effect_record&) = default;
 };
 
-/// An overview of one thread in a database.
+/// An overview of one thread.
 struct thread_summary {
   std::string thread_id;        ///< id of the thread
   std::int64_t created = 0;     ///< seconds since 1970-01-01 UTC
@@ -469,7 +469,7 @@ public:
                                                             std::size_t limit = 100);
   /// Returns a checkpoint as JSON, without the graph that defines its types. Members: `thread`,
   /// `ns`, `id`, `parent`, `source`, `step`, `graph`, `metadata`, `values`, `next` (node names) and
-  /// `tasks` (stored records, see docs/checkpoint-format.md).
+  /// `tasks` (stored records, in memory one per task; see docs/checkpoint-format.md).
   /// @param id id of the checkpoint; empty for the newest
   /// @return the checkpoint; nullopt if there is no such checkpoint
   [[nodiscard]] virtual std::optional<json::object> show(const thread_key&,

@@ -12,6 +12,7 @@ BOOST_AUTO_TEST_SUITE(every_checkpointer)
 namespace {
 
 namespace contract = checkpointer_contract;
+namespace json = boost::json;
 
 struct in_memory {
   std::shared_ptr<superstep::checkpointer> checkpointer = superstep::memory_checkpointer();
@@ -41,6 +42,28 @@ BOOST_AUTO_TEST_CASE(import_restores_thread_exported_by_any_checkpointer) {
   move(std::make_unique<in_reopened_file>(), std::make_unique<in_memory>());
   move(std::make_unique<in_reopened_file>(), std::make_unique<in_reopened_file>());
   move(std::make_unique<in_memory>(), std::make_unique<in_memory>());
+}
+
+BOOST_AUTO_TEST_CASE(values_in_memory_are_shown_only_with_stored_form) {
+  struct no_form {
+    int n = 0;
+  };
+  const auto s = superstep::memory_checkpointer();
+  auto m = contract::maker{contract::test_layout{}.last<no_form>("n").done()};
+  (void)m.put(*s, 1, nullptr, {{0, false, superstep::value{no_form{1}}}});
+  BOOST_CHECK_EXCEPTION((void)s->show(contract::key), superstep::checkpoint_error,
+                        [](const auto& e) {
+                          return contract::has_code(e, superstep::checkpoint_errc::not_storable);
+                        });
+  BOOST_TEST(s->history(contract::key, {}).size() == 1U);
+  auto deep = json::value{1};
+  for (auto i = 0; i < 2'000; ++i)
+    deep = json::array{std::move(deep)};
+  (void)contract::maker{contract::usual_layout(), {"u", ""}}.put(
+      *s, 1, nullptr, {contract::set_any(std::move(deep))});
+  BOOST_CHECK_EXCEPTION((void)s->show({"u", ""}), superstep::checkpoint_error, [](const auto& e) {
+    return contract::has_code(e, superstep::checkpoint_errc::not_storable);
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

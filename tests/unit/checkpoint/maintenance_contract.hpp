@@ -6,6 +6,7 @@
 #include <superstep/checkpoint/sqlite.hpp>
 
 #include <chrono>
+#include <thread>
 
 // The part of the checkpointer contract about inspection and maintenance: threads(), show(),
 // history() and prune().
@@ -43,6 +44,7 @@ void checkpoint_is_shown_without_its_graph(Place& place) {
   const auto first = m.put(place.get(), 1, nullptr, {set_n(1), add_log({"one"})});
   auto point = *m.make(2, first, {set_n(2), add_log({"two"})});
   point.where.input = ss::write_list{};
+  point.where.triggered = {{1, 1}};
   point.where.sends.push_back({.node = 0, .input = ss::value{5}});
   point.metadata = std::make_shared<const json::object>(json::object{{"run_id", "r"}});
   place.get().put(key, std::make_shared<const ss::checkpoint>(point));
@@ -51,7 +53,7 @@ void checkpoint_is_shown_without_its_graph(Place& place) {
   auto& s = place.get();
   const auto shown = s.show(key).value();
   BOOST_TEST(shown.at("values") == (json::object{{"n", 2}, {"log", {"one", "two"}}}));
-  BOOST_TEST(shown.at("next") == (json::array{"__start__", "a", "a"}));
+  BOOST_TEST(shown.at("next") == (json::array{"__start__", "a", "b"}));
   BOOST_TEST(shown.at("metadata") == (json::object{{"run_id", "r"}}));
   BOOST_TEST(shown.at("tasks").as_array().size() == 1U);
   const auto old = s.show(key, id_of(1)).value();
@@ -126,8 +128,12 @@ void pruned_thread_can_be_resumed(Place& place) {
   }
   (void)place.get().load(key, "", layout);
   (void)m.put(place.get(), 21, at, {add_log({"21"})});
+  settle(place.get());
+  place.get().check(key);
   place.reopen();
   BOOST_TEST(log_of(place.get().load(key, "", layout)->checkpoint).size() == 21U);
+  const auto all = place.get().threads();
+  BOOST_TEST((all.at(0).checkpoints == 4 && all.at(0).head == id_of(21)));
   BOOST_TEST(place.get().prune({.keep_last = 0}) == 3U); // 0 counts as 1
   BOOST_TEST(place.get().head(key) == id_of(21));
   BOOST_TEST(place.get().head({"u", ""}) == id_of(1));
@@ -148,7 +154,7 @@ void prune_keeps_subgraph_state_of_remaining_checkpoints(Place& place) {
     (void)of_b.put(place.get(), i, nullptr, {set_n(i)});
   for (const auto& of : {lost, later_call})
     (void)maker{layout, of}.put(place.get(), 1, nullptr, {});
-  // 10 and 20 are deleted. A run from 30 restores the subgraph's 21, so 11 is deleted only.
+  // 10 and 20 are deleted. A run from 30 restores the subgraph's 21, so only 11 is deleted.
   BOOST_TEST(place.get().prune({.thread_id = "t", .keep_last = 2}) == 4U);
   place.reopen();
   const auto left = [&](const ss::thread_key& of) {
@@ -163,17 +169,41 @@ void prune_keeps_subgraph_state_of_remaining_checkpoints(Place& place) {
   BOOST_TEST(left(later_call).size() == 1U);
 }
 
+/// A thread may have no checkpoints of the graph itself, but only of subgraphs.
+template <class Place>
+void prune_handles_subgraphs_without_their_graph(Place& place) {
+  const auto layout = usual_layout();
+  const auto first = ss::thread_key{"t", "a"};
+  const auto second = ss::thread_key{"t", "b"};
+  (void)maker{layout, first}.put(place.get(), 2, nullptr, {});
+  auto of_second = maker{layout, second};
+  for (auto i = 1; i <= 3; ++i)
+    (void)of_second.put(place.get(), i, nullptr, {});
+  (void)maker{layout, {"t", "c:a@" + id_of(1)}}.put(place.get(), 1, nullptr, {}); // has no owner
+  BOOST_TEST(place.get().prune({.thread_id = "t"}) == 3U);
+  place.reopen();
+  BOOST_TEST(place.get().head(first) == id_of(2));
+  BOOST_TEST(place.get().history(second, {}).size() == 1U);
+  BOOST_TEST(place.get().head({"t", "c:a@" + id_of(1)}).empty());
+}
+
 template <class Place>
 void prune_deletes_only_old_checkpoints(Place& place) {
   auto m = maker{usual_layout()};
   auto at = ss::checkpoint_ptr{};
-  for (auto i = 1; i <= 4; ++i)
+  for (auto i = 1; i <= 2; ++i)
     at = m.put(place.get(), i, at, {});
+  settle(place.get());
   using std::chrono::seconds;
   BOOST_TEST(place.get().prune({.older_than = seconds{3'600}}) == 0U);
   BOOST_TEST(place.get().prune({.older_than = seconds::max()}) == 0U);
+  std::this_thread::sleep_for(std::chrono::milliseconds{2'200}); // databases store full seconds
+  for (auto i = 3; i <= 4; ++i)
+    at = m.put(place.get(), i, at, {});
+  BOOST_TEST(place.get().prune({.older_than = seconds{2}}) == 2U);
   BOOST_TEST(place.get().prune({.older_than = seconds{3'600}, .whole_threads = true}) == 0U);
-  BOOST_TEST(place.get().history(key, {}).size() == 4U);
+  place.reopen();
+  BOOST_TEST(place.get().history(key, {}).size() == 2U);
 }
 
 template <class Place>
@@ -191,6 +221,43 @@ void prune_deletes_whole_threads(Place& place) {
   (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {}); // the id can be used again
   place.reopen();
   BOOST_TEST(place.get().head(key) == id_of(1));
+  BOOST_TEST(place.get().prune({.whole_threads = true}) == 2U);
+  BOOST_TEST(place.get().threads().empty());
+}
+
+/// A changed graph resumes a thread: its records have other channel and node numbers than the
+/// checkpoint.
+template <class Place>
+void records_of_changed_graph_are_kept(Place& place) {
+  const auto old = usual_layout();
+  const auto changed = test_layout{}.last<int>("new").last<int>("n").log("log").done();
+  (void)maker{old}.put(place.get(), 1, nullptr, {set_n(1)});
+  const auto write = [&] {
+    auto record = ended("b", 1);
+    record.output->writes.push_back({1, false, ss::value{5}});
+    return record;
+  };
+  const auto at = place.get().load(key, "", changed)->checkpoint;
+  place.get().put_task(key, *at, write());
+  place.reopen();
+  const auto check = [&](const ss::thread_key& of) {
+    BOOST_TEST(place.get().show(of)->at("tasks").as_array().size() == 1U);
+    const auto back = place.get().load(of, "", changed);
+    BOOST_REQUIRE(back->tasks.size() == 1U);
+    const auto& output = back->tasks[0].output.value();
+    BOOST_REQUIRE(output.writes.size() == 1U);
+    BOOST_TEST(output.writes[0].channel == 1U);
+    BOOST_TEST(output.writes[0].content.template as<int>() == 5);
+    BOOST_TEST((output.targets == std::vector<std::uint32_t>{1}));
+  };
+  check(key);
+  // the same for a checkpoint that was imported and not loaded yet
+  place.get().import_thread("copy", ss::cut_thread(place.get().export_thread("t"), id_of(1)));
+  const auto copy = ss::thread_key{"copy", ""};
+  const auto listed = place.get().list(copy, {}, changed);
+  place.get().put_task(copy, *listed.at(0).checkpoint, write());
+  place.reopen();
+  check(copy);
 }
 
 } // namespace checkpointer_contract
