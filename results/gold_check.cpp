@@ -84,6 +84,16 @@ result<void> check_gold(const score_options& options) {
     return rows.error();
   if (!gold)
     facts.set_hint(rows->delimiter_hint());
+  // With some methods, an expected answer may be unusable. These are checked in all rows.
+  const auto checks_all =
+      options.method == score_method::number || options.method == score_method::regex;
+  const auto check = [&](const json::object& line, const std::string& id) -> result<void> {
+    const auto* const wanted = checks_all ? column_at(line, options.field) : nullptr;
+    if (wanted == nullptr || !is_answer(*wanted))
+      return {};
+    auto usable = check_expected(options.method, *wanted);
+    return usable ? usable : error{usable.error().code, "row '" + id + "': " + usable.error().text};
+  };
   auto is_found = false;
   auto first = std::string{};
   const auto see = [&](const result<json::object>& row, const record_place& place) -> result<bool> {
@@ -95,13 +105,17 @@ result<void> check_gold(const score_options& options) {
     if (!gold) {
       facts.add_line(*row, options.field, id);
       is_found = facts.has_field();
-      return !is_found;
+      if (auto usable = check(*row, id); !usable)
+        return usable.error();
+      return !is_found || checks_all;
     }
     const auto line = gold->find(id);
     if (!line)
       return line.error();
-    is_found = !line->empty();
-    return !is_found;
+    is_found = is_found || !line->empty();
+    if (auto usable = check(*line, id); !usable)
+      return usable.error();
+    return !is_found || checks_all;
   };
   if (auto read = rows->for_each(see); !read)
     return read;

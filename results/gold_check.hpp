@@ -42,8 +42,10 @@ private:
 };
 
 /// Fails if no row of a job can have an expected answer: the input or the gold file lacks the
-/// column, or the ids of the gold file are not those of rows. Usually reads only the first line of
-/// the input; a gold file is read to its end.
+/// column, or the ids of the gold file are not those of rows. Also fails if the expected answer of
+/// a row cannot be compared; see check_expected(). Usually reads only the first line of the input;
+/// it reads the complete input for methods whose expected answers may be unusable. A gold file is
+/// read to its end.
 /// @param options `output` need not exist yet. If `input` is empty, only the gold file is checked
 [[nodiscard]] result<void> check_gold(const score_options& options);
 

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -90,9 +91,20 @@ std::string comparable(const json::value& value) {
   return superstep::to_text(value);
 }
 
-bool are_close(double a, double b) noexcept {
-  constexpr auto tolerance = 1e-9;
-  return std::abs(a - b) <= tolerance * std::max({1.0, std::abs(a), std::abs(b)});
+/// Compares two numbers. Integers must be equal. Other numbers may differ by rounding errors, such
+/// as 0.1 + 0.2 and 0.3.
+bool is_same_number(double a, double b) noexcept {
+  constexpr auto tolerance = 1e-12;
+  if (a == std::floor(a) && b == std::floor(b))
+    return a == b;
+  return std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
+}
+
+/// Returns options with which an invalid pattern is not logged.
+re2::RE2::Options quiet() {
+  auto out = re2::RE2::Options{};
+  out.set_log_errors(false);
+  return out;
 }
 
 /// Compares JSON values. The expected answer may be a text with JSON.
@@ -150,11 +162,18 @@ std::string scored_by(const score_options& options) {
 std::optional<double> last_number(std::string_view text) {
   static const auto pattern =
       re2::RE2{R"(([-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?|[-+]?\.\d+))"};
-  auto rest = re2::StringPiece{text.data(), text.size()};
+  auto plain = std::string{text};
+  constexpr auto minus_sign = std::string_view{"\u2212"};
+  for (auto at = plain.find(minus_sign); at != std::string::npos; at = plain.find(minus_sign, at))
+    plain.replace(at, minus_sign.size(), 1, '-');
+  auto rest = re2::StringPiece{plain};
   auto found = std::optional<double>{};
-  for (auto number = std::string{}; re2::RE2::FindAndConsume(&rest, pattern, &number);) {
+  for (auto piece = re2::StringPiece{}; re2::RE2::FindAndConsume(&rest, pattern, &piece);) {
+    const auto is_hyphen = piece[0] == '-' && piece.data() != plain.data() &&
+                           std::isalnum(static_cast<unsigned char>(piece.data()[-1])) != 0;
+    auto number = std::string{piece.data(), piece.size()};
     std::erase(number, ',');
-    if (number.front() == '+')
+    if (is_hyphen || number.front() == '+') // "3-5" is a range, "A-5" a name
       number.erase(0, 1);
     found = std::strtod(number.c_str(), nullptr);
   }
@@ -173,31 +192,36 @@ std::optional<double> judged_score(const result_line& row) {
   return score && *score >= 0 && *score <= 1 ? score : std::nullopt;
 }
 
+result<void> check_expected(score_method method, const json::value& gold) {
+  const auto wanted = text_of_gold(gold);
+  if (method == score_method::number && !last_number(wanted))
+    return error{errc::parse_failed, "the expected answer '" + wanted + "' contains no number"};
+  if (method == score_method::regex) {
+    const auto pattern = re2::RE2{wanted, quiet()};
+    if (!pattern.ok())
+      return error{errc::parse_failed, "the expected answer '" + wanted +
+                                           "' is not a regular expression: " + pattern.error()};
+  }
+  return {};
+}
+
 result<double> score_answer(score_method method, const result_line& row, const json::value& gold) {
   const auto wanted = text_of_gold(gold);
   const auto& answer = compared_text(row);
   const auto as_score = [](bool is_match) { return is_match ? 1.0 : 0.0; };
+  if (auto usable = check_expected(method, gold); !usable)
+    return usable.error();
   switch (method) {
   case score_method::exact:
     return as_score(trimmed(answer) == trimmed(wanted));
   case score_method::number: {
-    const auto number = last_number(wanted);
-    if (!number)
-      return error{errc::parse_failed, "the expected answer '" + wanted + "' contains no number"};
     const auto given = last_number(answer);
-    return as_score(given && are_close(*given, *number));
+    return as_score(given && is_same_number(*given, last_number(wanted).value()));
   }
   case score_method::contains:
     return as_score(lowered(answer).find(lowered(trimmed(wanted))) != std::string::npos);
-  case score_method::regex: {
-    auto options = re2::RE2::Options{};
-    options.set_log_errors(false);
-    const auto pattern = re2::RE2{wanted, options};
-    if (!pattern.ok())
-      return error{errc::parse_failed, "the expected answer '" + wanted +
-                                           "' is not a regular expression: " + pattern.error()};
-    return as_score(re2::RE2::PartialMatch(answer, pattern));
-  }
+  case score_method::regex:
+    return as_score(re2::RE2::PartialMatch(answer, re2::RE2{wanted, quiet()}));
   case score_method::judge: {
     const auto score = judged_score(row);
     return score ? result<double>{*score}

@@ -35,9 +35,12 @@ enum class score_method : std::uint8_t {
 /// Returns the names of all methods.
 [[nodiscard]] std::vector<std::string> score_method_names();
 
+/// Fails if no answer can be compared with the expected answer, such as an invalid pattern.
+[[nodiscard]] result<void> check_expected(score_method method, const json::value& gold);
+
 /// Compares an answer with the expected answer.
 /// @param gold the expected answer; a value that is not a text is compared as JSON text
-/// @return 1 if they match, else 0; an error if `gold` is not usable, such as an invalid pattern
+/// @return 1 if they match, else 0; the error of check_expected()
 [[nodiscard]] result<double> score_answer(score_method method, const result_line& row,
                                           const json::value& gold);
 
@@ -46,7 +49,7 @@ enum class score_method : std::uint8_t {
 [[nodiscard]] std::optional<double> judged_score(const result_line& row);
 
 /// Returns the last number in a text: digits with optional sign, thousands separators, fraction and
-/// exponent. nullopt if there is none.
+/// exponent. A hyphen after a letter or a digit is not a sign. nullopt if there is none.
 [[nodiscard]] std::optional<double> last_number(std::string_view text);
 
 class gold_files;

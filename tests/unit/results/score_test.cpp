@@ -50,6 +50,15 @@ BOOST_AUTO_TEST_CASE(number_compares_last_numbers) {
   BOOST_TEST(last_number("from -3 to -.5").value() == -0.5);
   BOOST_TEST(last_number("1,2 and 12,34").value() == 34.0); // not thousands
   BOOST_TEST(!last_number("no number").has_value());
+  for (const auto* answer : {"3-5", "item A-5", "+5", "2024-05"})
+    BOOST_TEST(last_number(answer).value() == 5.0, answer); // a hyphen
+  for (const auto* answer : {"-5", "(-5)", "= -5", "\u22125", "3 -5"})
+    BOOST_TEST(last_number(answer).value() == -5.0, answer);
+  BOOST_TEST(score_of(score_method::number, "1000000001", "1000000002") == 0.0);
+  BOOST_TEST(score_of(score_method::number, "4111111111111111", "4111111111111112") == 0.0);
+  BOOST_TEST(score_of(score_method::number, "123456789.01", "123456789.02") == 0.0);
+  BOOST_TEST(score_of(score_method::number, "0.30000000000000004", "0.3") == 1.0);
+  BOOST_TEST(score_of(score_method::number, "1e-13", "2e-13") == 0.0);
   auto row = result_line{};
   BOOST_TEST(score_answer(score_method::number, row, json::value("none")).has_error());
 }
