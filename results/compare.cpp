@@ -5,6 +5,7 @@
 
 #include "base/utf8.hpp"
 #include "base/visible_text.hpp"
+#include "batch/usd_text.hpp"
 #include "results/answer_field.hpp"
 #include "results/score_table.hpp"
 
@@ -215,7 +216,7 @@ std::string numbers_of(const std::optional<result_line>& side) {
   if (side->wall_ms)
     out = fmt::format("{:.0f} ms, ", *side->wall_ms) + out;
   if (side->cost)
-    out += fmt::format(", {:.6f} USD", *side->cost);
+    out += ", " + detail::usd_text(*side->cost);
   if (side->score)
     out += fmt::format(", score {:.2f}", *side->score);
   return side->is_status_known ? out : out + ", unknown status";
@@ -271,13 +272,15 @@ std::vector<total> totals_of(const comparison& c) {
   auto out = std::vector<total>{};
   const auto& a = c.left;
   const auto& b = c.right;
+  const auto change = [](double from, double to) {
+    return from > 0 ? fmt::format("{:+.1f} %", 100 * (to - from) / from) : "-";
+  };
   const auto add = [&](std::string_view name, auto left, auto right, std::string_view unit = "",
                        int digits = 0) {
     const auto from = static_cast<double>(left);
     const auto to = static_cast<double>(right);
-    const auto change = from > 0 ? fmt::format("{:+.1f} %", 100 * (to - from) / from) : "-";
     out.push_back({name, fmt::format("{:.{}f}{}", from, digits, unit),
-                   fmt::format("{:.{}f}{}", to, digits, unit), change});
+                   fmt::format("{:.{}f}{}", to, digits, unit), change(from, to)});
   };
   add("rows", a.rows(), b.rows());
   add("failed rows", a.failed, b.failed);
@@ -297,7 +300,8 @@ std::vector<total> totals_of(const comparison& c) {
     add("output tokens", a.output_tokens, b.output_tokens);
   }
   if (a.rows_priced > 0 && b.rows_priced > 0)
-    add("cost", a.cost, b.cost, " USD", 4);
+    out.push_back(
+        {"cost", detail::usd_text(a.cost), detail::usd_text(b.cost), change(a.cost, b.cost)});
   return out;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HTML form of a comparison: totals of both files, and answers side by side.
+#include "batch/usd_text.hpp"
 #include "results/compare.hpp"
 #include "results/html_page.hpp"
 
@@ -31,7 +32,7 @@ std::string cell(const std::optional<result_line>& row) {
   if (row->wall_ms)
     out += fmt::format(", {:.0f} ms", *row->wall_ms);
   if (row->cost)
-    out += fmt::format(", {:.6f} USD", *row->cost);
+    out += ", " + detail::usd_text(*row->cost);
   if (row->score)
     out += fmt::format(", score {:.2f}", *row->score);
   return out + "</span></td>";

@@ -6,6 +6,7 @@
 #include "base/error_words.hpp"
 #include "base/utf8.hpp"
 #include "base/visible_text.hpp"
+#include "batch/usd_text.hpp"
 #include "results/html_page.hpp"
 #include "results/score_table.hpp"
 
@@ -283,11 +284,10 @@ std::string to_text(const report& r) {
       r.cached_answers > 0 ? fmt::format(" ({} answered from the cache)", r.cached_answers) : "",
       known_count(r.tool_calls, "tool call"));
   if (r.rows_priced > 0)
-    out +=
-        fmt::format("cost          {:.4f} USD, {}\n", r.cost,
-                    r.rows_priced == r.rows()
-                        ? fmt::format("{:.6f} USD per row", r.cost / static_cast<double>(r.rows()))
-                        : "known for " + counted(r.rows_priced, "row"));
+    out += fmt::format("cost          {}, {}\n", detail::usd_text(r.cost),
+                       r.rows_priced == r.rows()
+                           ? detail::usd_text(r.cost / static_cast<double>(r.rows())) + " per row"
+                           : "known for " + counted(r.rows_priced, "row"));
   if (!r.errors.empty())
     out += "errors\n";
   for (const auto& [kind, same] : r.errors) {

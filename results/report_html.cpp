@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HTML form of a report: cards with totals, charts, and tables of failed and slow rows.
+#include "batch/usd_text.hpp"
 #include "results/html_page.hpp"
 #include "results/report.hpp"
 
@@ -50,7 +51,7 @@ std::string cards_of(const report& r) {
     out += card(grouped(r.cached_answers), "answers from the cache");
   out += card(known(r.tool_calls), "tool calls");
   if (r.rows_priced > 0)
-    out += card(fmt::format("{:.4f} USD", r.cost),
+    out += card(detail::usd_text(r.cost),
                 r.rows_priced == r.rows() ? "cost" : fmt::format("cost of {} rows", r.rows_priced));
   return out + "</div>\n";
 }

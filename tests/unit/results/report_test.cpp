@@ -175,6 +175,14 @@ BOOST_AUTO_TEST_CASE(sum_of_costs_has_no_rounding_errors) {
   BOOST_TEST(superstep::to_text(to_json(got).at("cost")) == "0.0138");
 }
 
+BOOST_AUTO_TEST_CASE(small_costs_are_not_rounded_to_zero) {
+  auto got = report{};
+  for (auto i = 0; i < 3; ++i)
+    got.add(read(R"({"id":"a","answer":"x","cost":0.0000135})"));
+  BOOST_TEST(to_text(got).find("cost          $0.0000405, $0.0000135 per row") != std::string::npos,
+             to_text(got));
+}
+
 BOOST_AUTO_TEST_CASE(missing_numbers_are_not_shown_as_zero) {
   auto got = report{};
   got.add(read(R"({"id":"a","answer":"x","wall_ms":3})"));
