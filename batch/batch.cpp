@@ -115,7 +115,7 @@ void detail::set_counts(batch_summary& summary, const row_counts& counts) {
   summary.total_tokens = counts.total_tokens;
   summary.cached_answers = counts.cached_answers;
   summary.rows_unpriced = counts.rows_unpriced;
-  if (const auto cost = known_cost(counts, summary.ok + summary.failed))
+  if (const auto cost = known_cost(counts, summary.ok + summary.failed - summary.bad_lines))
     summary.cost = *cost;
 }
 
@@ -259,19 +259,22 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
   if (auto checked = check_options(options); !checked)
     return checked.error();
   const auto no_signal = file_size_signal_blocked{};
-  auto input = open_rows(options);
-  if (!input)
-    return input.error();
-  auto facts = scan_input(*input, options, stop);
-  if (!facts && facts.error().code == errc::cancelled) {
+  // Returns the result of a job that could not read its input.
+  const auto not_begun = [&](const error& why) -> result<batch_summary> {
+    if (why.code != errc::cancelled)
+      return why;
     auto summary = batch_summary{};
     summary.code = exit_code::drained;
     summary.stop = {stop_cause::request, "stopped on request"};
     summary.output = options.output;
     return summary;
-  }
+  };
+  auto input = open_rows(options, &stop);
+  if (!input)
+    return not_begun(input.error());
+  auto facts = scan_input(*input, options, stop);
   if (!facts)
-    return facts.error();
+    return not_begun(facts.error());
   auto columns = view_columns(options, *facts);
   if (!columns)
     return columns.error();

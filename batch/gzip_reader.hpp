@@ -3,6 +3,8 @@
 
 #include "file.hpp"
 
+#include <superstep/batch/batch.hpp>
+
 #include <string_view>
 
 namespace superstep::detail {
@@ -12,7 +14,10 @@ namespace superstep::detail {
 
 /// Copies the rest of a readable file of any type to `to`. Decompresses it if it is gzip, also
 /// several gzip members in a row. Zeros after the last member are ignored, as gzip(1) does.
-/// @return errc::parse_failed with the file's path if the compressed data is damaged or incomplete
-[[nodiscard]] result<void> copy_decompressed(const file& from, file& to);
+/// @param stop checked while a pipe has no data; null if the copy cannot be stopped
+/// @return errc::parse_failed with the file's path if the compressed data is damaged or incomplete;
+///   errc::cancelled if `stop` is requested
+[[nodiscard]] result<void> copy_decompressed(const file& from, file& to,
+                                             const stop_request* stop = nullptr);
 
 } // namespace superstep::detail

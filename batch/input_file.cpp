@@ -41,7 +41,7 @@ char separator_of(const batch_options& options) {
 }
 
 /// Opens a file whose bytes can be read at any position.
-result<file> open_bytes(const batch_options& options) {
+result<file> open_bytes(const batch_options& options, const stop_request* stop) {
   auto input = file::open_input(options.input);
   if (!input)
     return input;
@@ -56,7 +56,7 @@ result<file> open_bytes(const batch_options& options) {
   auto kept = file::open_nameless(options.output);
   if (!kept)
     return kept;
-  if (auto copied = copy_decompressed(*input, *kept); !copied)
+  if (auto copied = copy_decompressed(*input, *kept, stop); !copied)
     return copied.error();
   return kept;
 }
@@ -129,8 +129,8 @@ std::string find_fault_of_file(std::string_view first_line) {
   return fault && fault->is_whole ? fault->text + "; " + fault->advice : std::string{};
 }
 
-result<input_file> open_records(const batch_options& options) {
-  auto bytes = open_bytes(options);
+result<input_file> open_records(const batch_options& options, const stop_request* stop) {
+  auto bytes = open_bytes(options, stop);
   if (!bytes)
     return bytes.error();
   auto out = input_file{};
@@ -144,8 +144,8 @@ result<input_file> open_records(const batch_options& options) {
   return out;
 }
 
-result<input_file> open_rows(const batch_options& options) {
-  auto out = open_records(options);
+result<input_file> open_rows(const batch_options& options, const stop_request* stop) {
+  auto out = open_records(options, stop);
   if (!out)
     return out;
   if (options.delimiter != '\0' &&

@@ -157,6 +157,9 @@ result<void> read_key(dom::object row, const detail::row_format& format, input_r
     key = std::to_string(into.line);
     into.is_numbered = true;
   } else if (is_column) {
+    if (is_missing && !format.id_field.empty())
+      return error{errc::parse_failed,
+                   "the row has no member " + quoted_excerpt(name) + ", which --id-field names"};
     if (is_missing || !read_column_key(value, key))
       return bad_member(name, "a non-empty string or an integer, because it is the row's key");
   } else {
@@ -377,6 +380,17 @@ struct row_parser::impl {
   result<row_shape> read_shape(dom::object row) const;
 };
 
+namespace {
+
+/// Returns advice for a line that may be one of a CSV file; else an empty text.
+std::string csv_hint(std::string_view line) {
+  return !line.starts_with('{') && line.find(',') != std::string_view::npos
+             ? "; a CSV needs --input-format csv"
+             : "";
+}
+
+} // namespace
+
 result<dom::object> row_parser::impl::read_object(std::string_view line) {
   auto document = dom::element{};
   if (auto failed = parser.parse(line.data(), line.size()).get(document)) {
@@ -388,7 +402,7 @@ result<dom::object> row_parser::impl::read_object(std::string_view line) {
                          : std::string{" ("} + simdjson::error_message(failed) + ")";
     return error{errc::parse_failed, "not JSON" + why +
                                          ": each line must be one complete JSON object, not " +
-                                         quoted_excerpt(line)};
+                                         quoted_excerpt(line) + csv_hint(line)};
   }
   auto row = dom::object{};
   if (document.get(row) != simdjson::SUCCESS)

@@ -153,6 +153,10 @@ result<void> finish_reports(const run_arguments& given, const batch_options& job
   if (given.gold.field.empty())
     return {};
   const auto scored = score_output(job.output, gold_of(given, job));
+  if (!scored && scored.error().code == errc::not_found) { // the rows that are written have none
+    std::cerr << "superstep run: no scores: " << scored.error().text << '\n';
+    return {};
+  }
   if (!scored)
     return scored.error();
   std::cout << *scored << std::endl;
@@ -389,7 +393,7 @@ job_end run(const run_arguments& given) {
   if (given.batch.fresh && !ended->job_id.empty())
     if (const auto moved = move_scores_aside(job.output); !moved)
       return {fail_with(moved.error().text)};
-  if (ended->rows == 0)
+  if (ended->rows == 0 && ended->stop.cause != stop_cause::request)
     std::cerr << "superstep run: warning: the input has no rows: "
               << (given.batch.input == "-" ? "standard input" : given.batch.input) << '\n';
   // The rows may be on standard output.

@@ -218,7 +218,7 @@ result<void> prepare_ledger(pg_connection& connection) {
 result<submitted_job> submit_job(pg_connection& connection, const std::string& name,
                                  const batch_options& options, const submit_options& submit,
                                  const stop_request& stop) {
-  auto input = open_rows(options);
+  auto input = open_rows(options, &stop);
   if (!input)
     return input.error();
   auto facts = scan_input(*input, options, stop);

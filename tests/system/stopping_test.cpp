@@ -11,6 +11,9 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
 
 BOOST_AUTO_TEST_SUITE(stopping)
 
@@ -80,6 +83,29 @@ constexpr auto wrong_key =
     R"({"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}})";
 
 } // namespace
+
+/// Whether a process has a handler for SIGTERM.
+bool handles_sigterm(const process& of) {
+  auto status = std::ifstream{"/proc/" + std::to_string(of.id()) + "/status"};
+  for (auto line = std::string{}; std::getline(status, line);)
+    if (line.starts_with("SigCgt:"))
+      return (std::stoull(line.substr(7), nullptr, 16) >> (SIGTERM - 1) & 1U) != 0;
+  return false;
+}
+
+BOOST_AUTO_TEST_CASE(signal_ends_job_that_waits_for_standard_input) {
+  auto job = stopped_job{"http://127.0.0.1:1/v1"};
+  job.input = "-";
+  auto running = process{job.arguments(), child_input::held_open};
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+  while (!handles_sigterm(running) && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds{10});
+  running.send(SIGTERM);
+  BOOST_REQUIRE(running.wait_for(std::chrono::seconds{30}));
+  const auto ended = running.wait();
+  BOOST_TEST(ended.exit_code == 3);
+  BOOST_TEST(ended.err.find("no rows") == std::string::npos, ended.err);
+}
 
 BOOST_AUTO_TEST_CASE(wrong_key_stops_job_before_100_rows) {
   auto fickle = fickle_server{};

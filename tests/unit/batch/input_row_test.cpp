@@ -93,6 +93,7 @@ const auto bad_rows = std::vector<bad_row>{
      R"("input" must be an object with the initial state, such as {"messages": […]})"},
     {"part of a value", R"({"id":"a",)",
      "not JSON: each line must be one complete JSON object, not"},
+    {"a line of a CSV", "r1,a,b", "not \"r1,a,b\"; a CSV needs --input-format csv"},
     {"an invalid escape", R"({"id":"\x"})", "not JSON (Problem while parsing a string): each line"},
     {"both keys", R"({"id":"a","custom_id":"a","messages":[{"role":"user","content":"x"}]})",
      "both"},

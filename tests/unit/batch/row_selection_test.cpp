@@ -218,6 +218,8 @@ BOOST_AUTO_TEST_CASE(id_field_selects_the_key) {
   const auto refused = job.run();
   BOOST_REQUIRE(!refused.has_value());
   BOOST_TEST(has(refused.error().text, "the row id \"x\" is already used on line 1"));
+  job.options.id_field = "key";
+  BOOST_TEST(has(job.run().error().text, "the row has no member \"key\", which --id-field names"));
 }
 
 BOOST_AUTO_TEST_CASE(repeats_are_read_as_they_are_written) {
