@@ -161,6 +161,17 @@ void check_output(const threads_arguments& given) {
                                           "overwritten; use another --output"};
 }
 
+/// Throws if a file that an export would replace is not an earlier export of the same form.
+void check_replaced(const std::string& path, std::string_view exported) {
+  const auto start = exported.substr(0, exported.find(':'));
+  auto found = std::string(start.size(), '\0');
+  auto in = std::ifstream{path, std::ios::binary};
+  in.read(found.data(), static_cast<std::streamsize>(found.size()));
+  if (in.gcount() > 0 && found != start)
+    throw std::runtime_error{path + ": is not an exported thread and is not overwritten; use "
+                                    "another --output, or remove the file"};
+}
+
 int export_one(const threads_arguments& given) {
   if (!given.file.empty()) {
     check_folder("--output", given.file);
@@ -182,6 +193,7 @@ int export_one(const threads_arguments& given) {
     std::cout << bytes;
     return 0;
   }
+  check_replaced(given.file, bytes);
   auto out = std::ofstream{given.file, std::ios::binary};
   out << bytes << std::flush;
   if (!out)
