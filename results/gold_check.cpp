@@ -84,9 +84,7 @@ result<void> check_gold(const score_options& options) {
     return rows.error();
   if (!gold)
     facts.set_hint(rows->delimiter_hint());
-  // With some methods, an expected answer may be unusable. These are checked in all rows.
-  const auto checks_all =
-      options.method == score_method::number || options.method == score_method::regex;
+  const auto checks_all = may_be_unusable(options.method); // those of all rows are checked
   const auto check = [&](const json::object& line, const std::string& id) -> result<void> {
     const auto* const wanted = checks_all ? column_at(line, options.field) : nullptr;
     if (wanted == nullptr || !is_answer(*wanted))

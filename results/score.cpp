@@ -18,6 +18,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
 #include <utility>
 
 #include <fcntl.h>
@@ -98,13 +99,6 @@ bool is_same_number(double a, double b) noexcept {
   if (a == std::floor(a) && b == std::floor(b))
     return a == b;
   return std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
-}
-
-/// Returns options with which an invalid pattern is not logged.
-re2::RE2::Options quiet() {
-  auto out = re2::RE2::Options{};
-  out.set_log_errors(false);
-  return out;
 }
 
 /// Compares JSON values. The expected answer may be a text with JSON.
@@ -192,16 +186,39 @@ std::optional<double> judged_score(const result_line& row) {
   return score && *score >= 0 && *score <= 1 ? score : std::nullopt;
 }
 
+namespace {
+
+result<double> expected_number(const std::string& wanted) {
+  const auto number = last_number(wanted);
+  return number
+             ? result<double>{*number}
+             : error{errc::parse_failed, "the expected answer '" + wanted + "' contains no number"};
+}
+
+result<std::unique_ptr<re2::RE2>> expected_pattern(const std::string& wanted) {
+  auto options = re2::RE2::Options{};
+  options.set_log_errors(false);
+  auto pattern = std::make_unique<re2::RE2>(wanted, options);
+  if (!pattern->ok())
+    return error{errc::parse_failed, "the expected answer '" + wanted +
+                                         "' is not a regular expression: " + pattern->error()};
+  return pattern;
+}
+
+} // namespace
+
+bool may_be_unusable(score_method method) noexcept {
+  return method == score_method::number || method == score_method::regex;
+}
+
 result<void> check_expected(score_method method, const json::value& gold) {
   const auto wanted = text_of_gold(gold);
-  if (method == score_method::number && !last_number(wanted))
-    return error{errc::parse_failed, "the expected answer '" + wanted + "' contains no number"};
-  if (method == score_method::regex) {
-    const auto pattern = re2::RE2{wanted, quiet()};
-    if (!pattern.ok())
-      return error{errc::parse_failed, "the expected answer '" + wanted +
-                                           "' is not a regular expression: " + pattern.error()};
-  }
+  if (method == score_method::number)
+    if (auto number = expected_number(wanted); !number)
+      return number.error();
+  if (method == score_method::regex)
+    if (auto pattern = expected_pattern(wanted); !pattern)
+      return pattern.error();
   return {};
 }
 
@@ -209,19 +226,23 @@ result<double> score_answer(score_method method, const result_line& row, const j
   const auto wanted = text_of_gold(gold);
   const auto& answer = compared_text(row);
   const auto as_score = [](bool is_match) { return is_match ? 1.0 : 0.0; };
-  if (auto usable = check_expected(method, gold); !usable)
-    return usable.error();
   switch (method) {
   case score_method::exact:
     return as_score(trimmed(answer) == trimmed(wanted));
   case score_method::number: {
+    const auto number = expected_number(wanted);
+    if (!number)
+      return number.error();
     const auto given = last_number(answer);
-    return as_score(given && is_same_number(*given, last_number(wanted).value()));
+    return as_score(given && is_same_number(*given, *number));
   }
   case score_method::contains:
     return as_score(lowered(answer).find(lowered(trimmed(wanted))) != std::string::npos);
-  case score_method::regex:
-    return as_score(re2::RE2::PartialMatch(answer, re2::RE2{wanted, quiet()}));
+  case score_method::regex: {
+    const auto pattern = expected_pattern(wanted);
+    return pattern ? result<double>{as_score(re2::RE2::PartialMatch(answer, **pattern))}
+                   : pattern.error();
+  }
   case score_method::judge: {
     const auto score = judged_score(row);
     return score ? result<double>{*score}

@@ -35,6 +35,8 @@ enum class score_method : std::uint8_t {
 /// Returns the names of all methods.
 [[nodiscard]] std::vector<std::string> score_method_names();
 
+/// Whether check_expected() may fail with a method.
+[[nodiscard]] bool may_be_unusable(score_method method) noexcept;
 /// Fails if no answer can be compared with the expected answer, such as an invalid pattern.
 [[nodiscard]] result<void> check_expected(score_method method, const json::value& gold);
 
