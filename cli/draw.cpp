@@ -4,6 +4,7 @@
 #include "cli/agent_files.hpp"
 #include "cli/agent_picture.hpp"
 #include "cli/commands.hpp"
+#include "cli/file_start.hpp"
 #include "cli/inspect.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/usage.hpp"
@@ -63,10 +64,7 @@ result<void> check_picture(const std::string& path, const std::string& format) {
   auto failed = std::error_code{};
   if (path.empty() || !std::filesystem::is_regular_file(path, failed))
     return {};
-  auto start = std::string(std::size_t{1'024}, '\0');
-  auto in = std::ifstream{path, std::ios::binary};
-  in.read(start.data(), static_cast<std::streamsize>(start.size()));
-  start.resize(static_cast<std::size_t>(in.gcount()));
+  const auto start = file_start(path, 1'024);
   const auto starts = [&](std::string_view text) { return start.starts_with(text); };
   if (start.empty() ||
       (format == "mermaid" && (starts("graph TD;") || starts("---\nconfig:\n  flowchart:"))) ||

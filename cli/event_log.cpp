@@ -6,6 +6,7 @@
 #include "base/error_words.hpp"
 #include "base/utf8.hpp"
 #include "batch/file.hpp"
+#include "cli/file_start.hpp"
 
 #include <superstep/base/json.hpp>
 
@@ -39,10 +40,7 @@ bool is_replaceable(const std::string& path) {
   auto failed = std::error_code{};
   if (!std::filesystem::is_regular_file(path, failed))
     return true; // it does not exist, or is a device
-  auto start = std::string(line_start.size(), '\0');
-  auto in = std::ifstream{path, std::ios::binary};
-  in.read(start.data(), static_cast<std::streamsize>(start.size()));
-  start.resize(static_cast<std::size_t>(in.gcount()));
+  const auto start = file_start(path, line_start.size());
   return line_start.starts_with(start); // also true for a file that is shorter than line_start
 }
 

@@ -3,6 +3,7 @@
 #include "base/error_words.hpp"
 #include "base/visible_text.hpp"
 #include "cli/commands.hpp"
+#include "cli/file_start.hpp"
 #include "cli/score.hpp"
 #include "cli/usage.hpp"
 #include "results/compare.hpp"
@@ -15,7 +16,6 @@
 #include <superstep/base/detail/distinct_files.hpp>
 
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -60,10 +60,7 @@ int fail_verb(std::string_view verb, const std::string& text) {
 /// Whether the file may be overwritten: it does not exist, is empty, is an earlier report, or is a
 /// device.
 bool is_report_or_new(const std::string& path) {
-  auto start = std::string(results::html_start.size(), '\0');
-  auto in = std::ifstream{path, std::ios::binary};
-  in.read(start.data(), static_cast<std::streamsize>(start.size()));
-  start.resize(static_cast<std::size_t>(in.gcount()));
+  const auto start = file_start(path, results::html_start.size());
   return start.empty() || start == results::html_start;
 }
 

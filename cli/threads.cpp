@@ -4,6 +4,7 @@
 #include "base/utf8.hpp"
 #include "checkpoint/open_database.hpp"
 #include "cli/commands.hpp"
+#include "cli/file_start.hpp"
 #include "cli/imported_thread.hpp"
 #include "cli/langgraph_database.hpp"
 #include "cli/usage.hpp"
@@ -153,10 +154,7 @@ void check_output(const threads_arguments& given) {
     is_of_database =
         is_of_database || std::filesystem::equivalent(given.file, given.database + ending, ignored);
   constexpr auto magic = std::string_view{"SQLite format 3"};
-  auto start = std::string(magic.size(), '\0');
-  if (auto in = std::ifstream{given.file, std::ios::binary}; in)
-    in.read(start.data(), static_cast<std::streamsize>(start.size()));
-  if (is_of_database || start == magic)
+  if (is_of_database || file_start(given.file, magic.size()) == magic)
     throw std::runtime_error{given.file + ": is a database, or belongs to one, and is not "
                                           "overwritten; use another --output"};
 }
@@ -164,10 +162,8 @@ void check_output(const threads_arguments& given) {
 /// Throws if a file that an export would replace is not an earlier export of the same form.
 void check_replaced(const std::string& path, std::string_view exported) {
   const auto start = exported.substr(0, exported.find(':'));
-  auto found = std::string(start.size(), '\0');
-  auto in = std::ifstream{path, std::ios::binary};
-  in.read(found.data(), static_cast<std::streamsize>(found.size()));
-  if (in.gcount() > 0 && found != start)
+  const auto found = file_start(path, start.size());
+  if (!found.empty() && found != start)
     throw std::runtime_error{path + ": is not an exported thread and is not overwritten; use "
                                     "another --output, or remove the file"};
 }

@@ -4,6 +4,7 @@
 #include "cli/trace_log.hpp"
 
 #include "base/error_words.hpp"
+#include "cli/file_start.hpp"
 
 #include <superstep/base/json.hpp>
 
@@ -13,7 +14,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <system_error>
 #include <utility>
@@ -217,10 +217,7 @@ result<void> trace_log::set_path(std::string path, std::uint64_t bytes_max) {
   if (!fs::is_regular_file(path_, failed))
     return error{errc::invalid_argument,
                  "--trace: '" + path_ + "' is not a file; use another path"};
-  auto start = std::string(trace_start.size(), '\0');
-  auto in = std::ifstream{path_, std::ios::binary};
-  in.read(start.data(), static_cast<std::streamsize>(start.size()));
-  start.resize(static_cast<std::size_t>(in.gcount()));
+  const auto start = file_start(path_, trace_start.size());
   if (!start.empty() && start != trace_start)
     return error{errc::invalid_argument, "--trace: '" + path_ +
                                              "' exists and is not a trace of superstep; it is not "
