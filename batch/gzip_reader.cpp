@@ -87,10 +87,6 @@ private:
   std::string out_ = std::string(gzip_block_bytes, '\0');
 };
 
-} // namespace
-
-namespace {
-
 /// Waits until a read does not block. Returns false if `stop` is requested before.
 bool wait_for_data(const file& from, const stop_request& stop) noexcept {
   constexpr auto period_ms = 200; // a signal may arrive after the check and before the wait

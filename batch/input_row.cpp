@@ -341,6 +341,13 @@ result<void> read_columns(dom::object row, const message_template& messages, inp
   return {};
 }
 
+/// Returns advice for a line that may be one of a CSV file; else an empty text.
+std::string csv_hint(std::string_view line) {
+  return !line.starts_with('{') && line.find(',') != std::string_view::npos
+             ? "; a CSV needs --input-format csv"
+             : "";
+}
+
 } // namespace
 
 std::string find_row_key(const json::object& row, const std::string& id_field, std::uint64_t line) {
@@ -379,17 +386,6 @@ struct row_parser::impl {
   result<dom::object> read_object(std::string_view line);
   result<row_shape> read_shape(dom::object row) const;
 };
-
-namespace {
-
-/// Returns advice for a line that may be one of a CSV file; else an empty text.
-std::string csv_hint(std::string_view line) {
-  return !line.starts_with('{') && line.find(',') != std::string_view::npos
-             ? "; a CSV needs --input-format csv"
-             : "";
-}
-
-} // namespace
 
 result<dom::object> row_parser::impl::read_object(std::string_view line) {
   auto document = dom::element{};
