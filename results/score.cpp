@@ -101,19 +101,6 @@ bool is_same_number(double a, double b) noexcept {
   return std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
 }
 
-/// Compares JSON values. The expected answer may be a text with JSON.
-bool is_same_json(const result_line& row, const json::value& gold) {
-  const auto answer =
-      parse_json(row.structured.empty() ? without_fence(row.answer) : row.structured);
-  if (!answer)
-    return false;
-  if (comparable(*answer) == comparable(gold))
-    return true;
-  const auto parsed = gold.is_string() ? parse_json(std::string_view{gold.get_string()})
-                                       : result<json::value>{error{errc::parse_failed, ""}};
-  return parsed && comparable(*answer) == comparable(*parsed);
-}
-
 std::string_view method_name(const score_options& options) noexcept {
   const auto method = options.judge.empty() ? options.method : score_method::judge;
   return std::ranges::find(named_methods, method, &named_method::method)->name;
@@ -205,10 +192,36 @@ result<std::unique_ptr<re2::RE2>> expected_pattern(const std::string& wanted) {
   return pattern;
 }
 
+/// Returns the value of a text with JSON, and any other value unchanged. A text that is not JSON
+/// stands for itself, unless it begins like an array or an object.
+result<json::value> expected_json(const json::value& gold) {
+  const auto* const text = gold.if_string();
+  if (text == nullptr)
+    return gold;
+  auto parsed = parse_json(std::string_view{*text});
+  if (parsed)
+    return parsed;
+  if (const auto start = trimmed(*text); start.starts_with('{') || start.starts_with('['))
+    return error{errc::parse_failed, "the expected answer '" + std::string{*text} +
+                                         "' is not JSON: " + parsed.error().text};
+  return gold;
+}
+
+/// Compares JSON values. `gold` may also be a text that the answer equals as a JSON string.
+bool is_same_json(const result_line& row, const json::value& gold, const json::value& parsed) {
+  const auto answer =
+      parse_json(row.structured.empty() ? without_fence(row.answer) : row.structured);
+  if (!answer)
+    return false;
+  const auto given = comparable(*answer);
+  return given == comparable(parsed) || given == comparable(gold);
+}
+
 } // namespace
 
 bool may_be_unusable(score_method method) noexcept {
-  return method == score_method::number || method == score_method::regex;
+  return method == score_method::number || method == score_method::regex ||
+         method == score_method::json;
 }
 
 result<void> check_expected(score_method method, const json::value& gold) {
@@ -219,6 +232,9 @@ result<void> check_expected(score_method method, const json::value& gold) {
   if (method == score_method::regex)
     if (auto pattern = expected_pattern(wanted); !pattern)
       return pattern.error();
+  if (method == score_method::json)
+    if (auto value = expected_json(gold); !value)
+      return value.error();
   return {};
 }
 
@@ -251,7 +267,8 @@ result<double> score_answer(score_method method, const result_line& row, const j
   case score_method::json:
     break;
   }
-  return as_score(is_same_json(row, gold));
+  const auto value = expected_json(gold);
+  return value ? result<double>{as_score(is_same_json(row, gold, *value))} : value.error();
 }
 
 std::string stem_of_scores(const std::string& output) {

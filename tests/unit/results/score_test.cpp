@@ -85,11 +85,18 @@ BOOST_AUTO_TEST_CASE(json_compares_values_not_texts) {
   BOOST_TEST(score_of(score_method::json, "not JSON", gold) == 0.0);
   BOOST_TEST(score_of(score_method::json, R"({"a":1})", R"("{\"a\": 1}")") ==
              1.0); // JSON in a text
+  BOOST_TEST(score_of(score_method::json, R"("red")", R"("red")") == 1.0);
+  BOOST_TEST(score_of(score_method::json, R"("[1]")", R"("[1]")") == 1.0);
   auto row = result_line{};
   row.answer = "no";
   row.structured = R"({"a":1})";
   BOOST_TEST(score_answer(score_method::json, row, parse_json(R"({"a":1})").value()).value() ==
              1.0);
+  for (const auto* broken : {"{'a': 1}", " [1,"}) {
+    const auto failed = score_answer(score_method::json, row, json::value(broken));
+    BOOST_TEST(failed.error().text.find("is not JSON") != std::string::npos);
+    BOOST_TEST(check_expected(score_method::json, json::value(broken)).has_error());
+  }
 }
 
 BOOST_AUTO_TEST_CASE(judge_gives_its_last_number_as_score) {
