@@ -68,7 +68,8 @@ private:
   const std::string key_;
   const std::string member_; ///< identifies this process among those with the key
   const std::chrono::milliseconds window_;
-  pg_connection connection_;         ///< used by the thread only
+  const std::chrono::milliseconds valid_for_; ///< how long a grant is valid: a 60th of the window
+  pg_connection connection_;                  ///< used by the thread only
   std::optional<time_point> lost_;   ///< used by the thread only: since when nothing can be used
   bool is_absence_reported_ = false; ///< used by the thread only
 
@@ -84,7 +85,7 @@ private:
 
 limit_share::limit_share(const shared_limits& limits, pg_address address)
     : key_{limits.key}, member_{new_member()}, window_{limits.window},
-      connection_{std::move(address)},
+      valid_for_{limits.window / 60}, connection_{std::move(address)},
       granted_{{limits.requests_per_minute, limits.tokens_per_minute}, limits.window} {
   connection_.set_timeout(statement_timeout);
 }
@@ -120,7 +121,7 @@ limit_share::time_point limit_share::take(std::int64_t tokens, time_point now) {
       return now;
   }
   changed_.notify_one();
-  return now + window_ / 60; // a second
+  return now + valid_for_;
 }
 
 void limit_share::give_back(std::int64_t requests, std::int64_t tokens) {
@@ -157,10 +158,10 @@ void limit_share::run() {
     const auto now = steady::now();
     if (!answer) {
       report_absence(answer.error().text, now);
-    } else if (now - asked >= window_ / 60) {
+    } else if (now - asked >= valid_for_) {
       report_absence("the database " + connection_.name() + " is too slow: a grant took " +
                          fmt::format("{:.1f} s, and is valid for {:.1f} s", seconds(now - asked),
-                                     seconds(window_ / 60)),
+                                     seconds(valid_for_)),
                      now);
     } else {
       lost_.reset();

@@ -5,6 +5,7 @@
 #include "base/error_words.hpp"
 #include "base/similar_word.hpp"
 #include "base/visible_text.hpp"
+#include "batch/usd_text.hpp"
 #include "results/result_line.hpp"
 
 #include <fmt/format.h>
@@ -184,23 +185,15 @@ std::string member_line(std::string_view name, const json::value& value) {
   return fmt::format("{:<15} {}\n", name, plain(value));
 }
 
-/// Returns a cost without an exponent, such as `0.00005 USD`.
-json::value usd_text(double cost) {
-  auto out = fmt::format("{:.9f}", cost);
-  out.erase(out.find_last_not_of('0') + 1);
-  if (out.ends_with('.'))
-    out.pop_back();
-  return json::string_view{out + " USD"};
-}
-
 /// Returns the members of the line that are numbers or short texts, one per line.
 std::string members_text(const json::object& line) {
   auto out = std::string{};
   for (const auto& [name, value] : line)
     if (name != "output" && name != "messages" && name != "error" && name != "response" &&
         !value.is_null())
-      out += name == "cost" && value.is_double() ? member_line(name, usd_text(value.get_double()))
-                                                 : member_line(name, value);
+      out += name == "cost" && value.is_double()
+                 ? member_line(name, json::string{detail::usd_text(value.get_double())})
+                 : member_line(name, value);
   return out;
 }
 

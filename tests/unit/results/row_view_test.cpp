@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(row_shows_messages_by_super_step) {
                         .value();
   const auto text = row_text(line.as_object());
   check_parts(text,
-              {"id              a", "cost            0.00005 USD\n", "steps           3",
+              {"id              a", "cost            $0.00005\n", "steps           3",
                "wall_ms         7", R"(structured_response {"n":1})", "human\n  two\n  lines\n",
                "-- super-step 1\n", "ai (3 tokens in, 4 out)\n", R"(-> add {"x":1} [c0])",
                "-- super-step 2\n", "tool add (error) [c0]\n  no\n", "-- super-step 3\n", "done"});
