@@ -81,8 +81,11 @@ bool worker_process::try_start() {
   output_.assign(started->output.release());
   errors_.assign(started->errors.release());
   ended_.assign(started->ended.release());
-  read_output();
-  read_errors();
+  auto ignored = worker_net_error{};
+  output_.non_blocking(true, ignored);
+  errors_.non_blocking(true, ignored);
+  wait_for_output();
+  wait_for_errors();
   wait_for_end();
   to->on_started(*this);
   return true;
@@ -103,8 +106,10 @@ void worker_process::limit_start_wait() {
 
 void worker_process::send(std::string line) {
   SUPERSTEP_ASSERT(line.ends_with('\n') && phase_ != phase::waiting);
-  if (phase_ == phase::over)
+  if (pid_ == 0) { // the program has ended; its last lines are being reported, or were
+    has_unread_line_ = true;
     return;
+  }
   to_send_.push_back(std::move(line));
   if (to_send_.size() == 1)
     write_next();
@@ -142,19 +147,32 @@ void worker_process::kill() {
     ::kill(-pid_, SIGKILL);
 }
 
-void worker_process::read_output() {
-  output_.async_read_some(asio::buffer(output_piece_),
-                          [self = shared_from_this()](worker_net_error failed, std::size_t got) {
-                            if (self->phase_ == phase::over)
-                              return;
-                            self->take_output(got);
-                            if (self->phase_ == phase::over)
-                              return;
-                            if (failed)
-                              self->output_closed();
-                            else
-                              self->read_output();
-                          });
+// The pipes are read only when they are readable, never by a read that waits: the bytes of such a
+// read would be lost if finish() or read_errors_now() read before its handler runs.
+
+void worker_process::wait_for_output() {
+  output_.async_wait(asio::posix::descriptor_base::wait_read,
+                     [self = shared_from_this()](worker_net_error) {
+                       if (self->phase_ == phase::over)
+                         return;
+                       const auto failed = self->read_output();
+                       if (self->phase_ == phase::over)
+                         return;
+                       if (failed && failed != asio::error::would_block)
+                         self->output_closed();
+                       else
+                         self->wait_for_output();
+                     });
+}
+
+/// Reads once, without waiting, and reports the lines that are complete. Returns would_block if the
+/// pipe is empty.
+boost::system::error_code worker_process::read_output() {
+  auto failed = worker_net_error{};
+  const auto got = output_.read_some(asio::buffer(output_piece_), failed);
+  if (!failed)
+    take_output(got);
+  return failed;
 }
 
 /// Reports the lines in the bytes that were read.
@@ -188,32 +206,32 @@ void worker_process::output_closed() {
   });
 }
 
-void worker_process::read_errors() {
-  errors_.async_read_some(asio::buffer(error_piece_),
-                          [self = shared_from_this()](worker_net_error failed, std::size_t got) {
-                            if (self->phase_ == phase::over)
-                              return;
-                            self->keep_errors(got);
-                            if (!failed)
-                              self->read_errors();
-                          });
+void worker_process::wait_for_errors() {
+  errors_.async_wait(asio::posix::descriptor_base::wait_read,
+                     [self = shared_from_this()](worker_net_error) {
+                       if (self->phase_ == phase::over)
+                         return;
+                       const auto failed = self->read_errors();
+                       if (!failed || failed == asio::error::would_block)
+                         self->wait_for_errors();
+                     });
 }
 
-void worker_process::keep_errors(std::size_t got) {
+/// Reads once, without waiting, and keeps the end of the text. Returns would_block if the pipe is
+/// empty.
+boost::system::error_code worker_process::read_errors() {
+  auto failed = worker_net_error{};
+  const auto got = errors_.read_some(asio::buffer(error_piece_), failed);
   error_text_.append(error_piece_.data(), got);
   if (error_text_.size() > request_.error_bytes_max)
     error_text_.erase(0, error_text_.size() - request_.error_bytes_max);
+  return failed;
 }
 
 const std::string& worker_process::read_errors_now() {
-  auto failed = worker_net_error{};
-  if (errors_.is_open())
-    errors_.non_blocking(true, failed);
-  for (auto i = 0; errors_.is_open() && !failed && i < last_reads_max; ++i) {
-    const auto got = errors_.read_some(asio::buffer(error_piece_), failed);
-    if (!failed)
-      keep_errors(got);
-  }
+  for (auto i = 0; errors_.is_open() && i < last_reads_max; ++i)
+    if (read_errors())
+      break;
   return error_text_;
 }
 
@@ -258,18 +276,15 @@ void worker_process::finish() {
   if (!to_send_.empty() ||
       (input_.is_open() && ::ioctl(input_.native_handle(), FIONREAD, &unread) == 0 && unread > 0))
     has_unread_line_ = true;
-  auto failed = worker_net_error{};
-  output_.non_blocking(true, failed);
-  for (auto i = 0; !failed && i < last_reads_max; ++i) {
-    const auto got = output_.read_some(asio::buffer(output_piece_), failed);
-    if (!failed)
-      take_output(got);
-  }
+  for (auto i = 0; i < last_reads_max; ++i)
+    if (read_output())
+      break;
   static_cast<void>(read_errors_now());
   phase_ = phase::over;
   timer_.cancel();
+  auto ignored = worker_net_error{};
   for (auto* pipe : {&input_, &output_, &errors_, &ended_})
-    pipe->close(failed);
+    pipe->close(ignored);
   if (const auto to = listener_.lock())
     to->on_ended(*this, WIFSIGNALED(status_)
                             ? "was killed by signal " + std::to_string(WTERMSIG(status_))

@@ -63,7 +63,8 @@ public:
 
   /// Starts the program, or waits until the machine has resources for it.
   void start();
-  /// Writes a line, which must end with a line break. @pre the program has started
+  /// Writes a line, which must end with a line break. If the program has ended but on_ended() was
+  /// not called yet, the line counts as unread. @pre the program has started
   void send(std::string line);
   /// Closes standard input after all lines were written, so that the program can end by itself.
   void close_input();
@@ -86,10 +87,11 @@ private:
   [[nodiscard]] bool try_start();
   void limit_start_wait();
   void write_next();
-  void read_output();
-  void read_errors();
+  void wait_for_output();
+  [[nodiscard]] boost::system::error_code read_output();
+  void wait_for_errors();
+  [[nodiscard]] boost::system::error_code read_errors();
   void take_output(std::size_t got);
-  void keep_errors(std::size_t got);
   void output_closed();
   void wait_for_end();
   [[nodiscard]] bool is_running() const noexcept;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tools whose program serves many calls: answers, crashes, timeouts, invalid lines, cancellation
 // and the end of the processes.
+#include "net/io_runtime_impl.hpp"
 #include "tools/run_tool.hpp"
 
 #include <superstep/tools/command.hpp>
 #include <superstep/tools/tool_node.hpp>
 #include <superstep/tools/tool_wrappers.hpp>
 
+#include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -51,8 +54,8 @@ struct workers {
 
   /// Makes a tool whose failures are results.
   [[nodiscard]] tool_ptr make(const std::string& script, std::size_t count = 1,
-                              std::chrono::milliseconds timeout = 20s,
-                              bool answers_failures = true) const {
+                              std::chrono::milliseconds timeout = 20s, bool answers_failures = true,
+                              std::size_t max_output_bytes = 1000) const {
     auto o = command_options{};
     o.name = "w";
     o.argv = {"sh", "-c", script};
@@ -60,11 +63,40 @@ struct workers {
     o.workers = count;
     o.timeout = timeout;
     o.answers_failures = answers_failures;
-    o.max_output_bytes = 1000;
+    o.max_output_bytes = max_output_bytes;
     auto made = make_command(io, std::move(o));
     BOOST_REQUIRE(made.has_value());
     return *made;
   }
+};
+
+/// Keeps an I/O thread busy, so that several events wait when it looks for the next ones.
+class load {
+public:
+  explicit load(io_runtime& io) : io_{io} { add(); }
+  load(const load&) = delete;
+  load& operator=(const load&) = delete;
+  ~load() {
+    is_stopping_ = true;
+    while (!has_ended_)
+      std::this_thread::sleep_for(1ms);
+  }
+
+private:
+  void add() {
+    boost::asio::post(io_.get().io, [this] {
+      if (is_stopping_) {
+        has_ended_ = true;
+        return;
+      }
+      std::this_thread::sleep_for(5ms);
+      add();
+    });
+  }
+
+  io_runtime& io_;
+  std::atomic<bool> is_stopping_ = false;
+  std::atomic<bool> has_ended_ = false;
 };
 
 tool_output ask(const tool_ptr& tool, json::object args = {}) {
@@ -270,6 +302,17 @@ BOOST_AUTO_TEST_CASE(worker_may_exit_after_its_answer) {
   const auto tool = make(serve(answer_pid + "; exit 0"));
   for (auto i = 0; i < 20; ++i)
     BOOST_TEST(!ask(tool).is_error);
+}
+
+BOOST_AUTO_TEST_CASE(worker_may_exit_after_long_answer) {
+  const auto answer =
+      std::string{R"sh(printf '{"id":%s,"result":"%040000d"}\n' "$id" 7; exit 0)sh"};
+  const auto tool = make(serve(answer), 1, 20s, true, 100'000);
+  const auto busy = load{*io};
+  for (const auto& out : ask_all(tool, 30)) {
+    BOOST_TEST(!out.is_error, out.content.substr(0, 100));
+    BOOST_TEST(out.content.size() == 40'000U);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(closed_output_is_noticed) {
