@@ -52,6 +52,13 @@ std::optional<double> unit_in_ms(std::string_view unit) {
   return std::nullopt;
 }
 
+/// Returns the time in UTC, or a nearer one that a time_point can represent: 1970 to 2255.
+std::chrono::system_clock::time_point time_of(std::tm parts) {
+  constexpr auto seconds_max = std::time_t{9'000'000'000};
+  return std::chrono::system_clock::from_time_t(
+      std::clamp(timegm(&parts), std::time_t{0}, seconds_max));
+}
+
 /// Parses an HTTP date as in RFC 9110, section 5.6.7: "Sun, 06 Nov 1994 08:49:37 GMT".
 std::optional<std::chrono::system_clock::time_point> read_http_date(const std::string& text) {
   auto parts = std::tm{};
@@ -60,7 +67,7 @@ std::optional<std::chrono::system_clock::time_point> read_http_date(const std::s
   in >> std::get_time(&parts, "%a, %d %b %Y %H:%M:%S GMT");
   if (in.fail())
     return std::nullopt;
-  return std::chrono::system_clock::from_time_t(timegm(&parts));
+  return time_of(parts);
 }
 
 milliseconds time_until(std::chrono::system_clock::time_point date,
@@ -100,7 +107,7 @@ std::optional<std::chrono::system_clock::time_point> read_timestamp(const std::s
   in >> std::get_time(&parts, "%Y-%m-%dT%H:%M:%S");
   if (in.fail() || !text.ends_with('Z'))
     return std::nullopt;
-  return std::chrono::system_clock::from_time_t(timegm(&parts));
+  return time_of(parts);
 }
 
 } // namespace

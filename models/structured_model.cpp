@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structured answers: requests an answer by a schema, in JSON mode or as a tool call, and checks
 // the answer against the schema.
+#include "base/utf8.hpp"
 #include "models/json_schema.hpp"
 #include "models/providers/json_parts.hpp"
 #include "models/strict_schema.hpp"
@@ -27,9 +28,9 @@ structured_answer read_text(message raw, const answer_schema& schema) {
   if (parsed)
     remove_absent(*parsed, schema.schema);
   if (!parsed)
-    out.fault = "the answer is not valid JSON; it begins: " + text.substr(0, excerpt_size);
+    out.fault = "the answer is not valid JSON; it begins: " + shortened(text, excerpt_size);
   else if (!matches_schema(*parsed, schema.schema))
-    out.fault = "the answer does not match the schema; it begins: " + text.substr(0, excerpt_size);
+    out.fault = "the answer does not match the schema; it begins: " + shortened(text, excerpt_size);
   else
     out.parsed = *std::move(parsed);
   return out;
@@ -47,7 +48,7 @@ structured_answer read_call(message raw, const answer_schema& schema) {
       else
         out.fault =
             "the arguments of the call to '" + schema.name +
-            "' do not match the schema; they begin: " + to_text(call.args).substr(0, excerpt_size);
+            "' do not match the schema; they begin: " + shortened(to_text(call.args), excerpt_size);
       return out;
     }
   out.fault = "the model did not call " + schema.name;

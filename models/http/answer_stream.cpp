@@ -236,7 +236,7 @@ std::optional<fault> answer_stream::read_events() {
 }
 
 std::optional<fault> answer_stream::read_event(std::string_view text) {
-  if (text == "[DONE]") {
+  if (text.starts_with("[DONE]")) {
     is_whole_ = is_whole_ || api_ == provider_api::openai_chat;
     return std::nullopt;
   }

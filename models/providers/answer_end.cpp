@@ -3,6 +3,7 @@
 // calls, which must not run.
 #include "models/providers/answer_end.hpp"
 
+#include "base/utf8.hpp"
 #include "models/providers/json_parts.hpp"
 
 namespace superstep::providers {
@@ -22,17 +23,20 @@ std::string_view reason_in(const json::object& metadata) {
 
 } // namespace
 
-std::string why_cut(std::string_view reason) {
-  // Some servers write reasons in upper case.
+bool is_normal_end(std::string_view reason) {
   auto word = std::string{reason};
   for (auto& c : word)
     c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  if (is_one_of(word,
-                {"", "stop", "tool_calls", "tool_call", "function_call", "tool_use", "end_turn",
-                 "pause_turn", "stop_sequence", "eos", "eos_token", "complete", "completed"}))
+  return is_one_of(word, {"stop", "end", "end_turn", "pause_turn", "stop_sequence", "eos",
+                          "eos_token", "tool_calls", "tool_call", "tool_use", "function_call",
+                          "complete", "completed"});
+}
+
+std::string why_cut(std::string_view reason) {
+  if (reason.empty() || is_normal_end(reason))
     return {};
   constexpr auto reason_max = std::size_t{100};
-  return "the answer was cut (" + std::string{reason.substr(0, reason_max)} + ')';
+  return "the answer was cut (" + shortened(reason, reason_max) + ')';
 }
 
 std::string why_cut(const json::object& metadata) {

@@ -8,6 +8,10 @@
 
 namespace superstep::providers {
 
+/// Whether the reason, in upper or lower case, means that the model ended the answer itself. False
+/// for unknown reasons: running half a call is worse than asking again.
+[[nodiscard]] bool is_normal_end(std::string_view reason);
+
 /// Returns "" if the model ended the answer itself, otherwise an error text such as `the answer was
 /// cut (length)`. Providers have many names for limits and filters. So every reason that is not a
 /// known normal end counts as a cut.

@@ -46,6 +46,7 @@ private:
   [[nodiscard]] message_chunk empty_chunk() const;
 
   bool text_only_;
+  bool has_ended_ = false; ///< a stop reason was read
   std::string block_type_; ///< type of the current block
   /// Latest token counts, because the last event may omit counts of the first.
   json::object usage_;

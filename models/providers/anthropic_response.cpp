@@ -242,11 +242,13 @@ chunk_result event_reader::end(const json::object& event) {
     reported_ = std::move(all);
   }
   auto& metadata = chunk.part.response_metadata;
-  if (const auto* given = object_in(event, "delta"))
+  // Merging concatenates texts in metadata, so they must be reported only once.
+  if (const auto* given = object_in(event, "delta"); given && !has_ended_)
     for (const auto* key : {"stop_reason", "stop_sequence", "container"})
       put_as(metadata, key, *given, key);
   put_as(metadata, "context_management", event, "context_management");
   chunk.is_last = metadata.contains("stop_reason");
+  has_ended_ = has_ended_ || chunk.is_last;
   return std::optional{std::move(chunk)};
 }
 

@@ -2,9 +2,11 @@
 // Access to JSON members and small builders that all providers use.
 #include "models/providers/json_parts.hpp"
 
+#include "base/utf8.hpp"
 #include "messages/openai_json.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace superstep::providers {
@@ -31,9 +33,20 @@ const json::array* array_in(const json::object& o, std::string_view key) {
 }
 
 std::int64_t count_in(const json::object& o, std::string_view key) {
+  constexpr auto tokens_max = std::int64_t{1'000'000'000'000'000}; // sums must fit in 64 bits
   const auto* value = o.if_contains(key);
-  const auto* count = value ? value->if_int64() : nullptr;
-  return count ? *count : 0;
+  if (!value || !value->is_number())
+    return 0;
+  const auto number = value->to_number<double>();
+  return number >= 0 && std::trunc(number) == number
+             ? static_cast<std::int64_t>(std::min(number, static_cast<double>(tokens_max)))
+             : 0;
+}
+
+void put_count(object_box& into, std::string_view name, const json::object& from,
+               std::string_view key) {
+  if (const auto* value = member(from, key); value && value->is_number())
+    into.insert_or_assign(name, json::value(count_in(from, key)));
 }
 
 std::string_view type_of(const json::object& block) {
@@ -138,7 +151,7 @@ std::optional<error> error_in(const json::object& answer) {
     text = to_text(*fault);
   else if (const auto code = text_in(*object, "code"); !code.empty())
     text = std::string{code} + ": " + text;
-  return bad_answer("the provider answered with an error: " + text.substr(0, length_max));
+  return bad_answer("the provider answered with an error: " + shortened(text, length_max));
 }
 
 result<> read_content(message& m, const json::object& answer) {
@@ -153,7 +166,7 @@ result<> read_content(message& m, const json::object& answer) {
   const auto is_block = [](const json::value& v) { return v.is_string() || v.is_object(); };
   if (!blocks || !std::all_of(blocks->begin(), blocks->end(), is_block))
     return bad_answer("content: must be text or a list of blocks, got " +
-                      to_text(*content).substr(0, 200));
+                      shortened(to_text(*content), 200));
   // Copied to the heap, because the memory of the parsed answer is released after reading.
   m.blocks.emplace(*blocks, json::storage_ptr{});
   return {};

@@ -23,8 +23,13 @@ namespace superstep::providers {
 [[nodiscard]] const json::object* object_in(const json::object& o, std::string_view key);
 [[nodiscard]] const json::array* array_in(const json::object& o, std::string_view key);
 /// @}
-/// Returns the integer in a member; 0 if there is none.
+/// Returns the number of tokens in a member: an integer, or a double without a fraction. Returns 0
+/// if there is none.
 [[nodiscard]] std::int64_t count_in(const json::object& o, std::string_view key);
+/// Copies the number of tokens in the member `key` of `from` to `into` under the name `name`,
+/// unless it is missing or not a number.
+void put_count(object_box& into, std::string_view name, const json::object& from,
+               std::string_view key);
 /// Returns the text of the member `type`; "" if there is none.
 [[nodiscard]] std::string_view type_of(const json::object& block);
 [[nodiscard]] bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words);

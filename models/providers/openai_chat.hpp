@@ -47,11 +47,13 @@ private:
     std::string name;
   };
   void drop_repeated_name(tool_call_chunk& piece);
+  [[nodiscard]] result<> count_once(token_usage& usage);
 
   std::vector<named_call> calls_;
-  std::int64_t highest_index_ = -1; ///< highest integer index of the calls so far; -1 = none
-  std::string function_name_;       ///< name of the call in the older form `function_call`
-  bool has_ended_ = false;          ///< a finish reason was read
+  std::int64_t highest_index_ = -1;    ///< highest integer index of the calls so far; -1 = none
+  std::string function_name_;          ///< name of the call in the older form `function_call`
+  bool has_ended_ = false;             ///< a finish reason was read
+  optional_box<token_usage> reported_; ///< usage that earlier events have reported
 };
 
 /// Converts token counts. Details for the service tiers flex and priority get the tier as a prefix

@@ -15,6 +15,12 @@ namespace {
 
 using namespace providers;
 
+/// Returns the id of a call; "" if there is none. Some servers send numbers.
+std::string id_in(const json::object& call) {
+  const auto* id = member(call, "id");
+  return id && id->is_number() ? to_text(*id) : std::string{text_in(call, "id")};
+}
+
 /// Reads one tool call.
 /// @param cut why the model could not finish the call; empty if it finished
 result<> add_call(message& to, const json::value& value, std::string_view cut) {
@@ -30,7 +36,7 @@ result<> add_call(message& to, const json::value& value, std::string_view cut) {
     written = to_text(*arguments);
     text = written;
   }
-  auto id = std::string{text_in(*call, "id")};
+  auto id = id_in(*call);
   auto name = std::string{text_in(*function, "name")};
   if (arguments && arguments->is_object() && !cut.empty())
     to.invalid_tool_calls.push_back(
@@ -71,12 +77,12 @@ token_usage read_usage(const json::object& usage, std::string_view service_tier)
   const auto tier = std::string{has_own_price ? service_tier : ""};
   const auto prefix = has_own_price ? tier + '_' : tier;
   if (const auto* input = object_in(usage, "prompt_tokens_details")) {
-    put_as(out.input_details, "audio", *input, "audio_tokens");
-    put_as(out.input_details, prefix + "cache_read", *input, "cached_tokens");
+    put_count(out.input_details, "audio", *input, "audio_tokens");
+    put_count(out.input_details, prefix + "cache_read", *input, "cached_tokens");
   }
   if (const auto* output = object_in(usage, "completion_tokens_details")) {
-    put_as(out.output_details, "audio", *output, "audio_tokens");
-    put_as(out.output_details, prefix + "reasoning", *output, "reasoning_tokens");
+    put_count(out.output_details, "audio", *output, "audio_tokens");
+    put_count(out.output_details, prefix + "reasoning", *output, "reasoning_tokens");
   }
   if (has_own_price) {
     out.input_details[tier] = out.input_tokens - count_in(out.input_details, prefix + "cache_read");
@@ -125,7 +131,8 @@ void add_call_piece(message_chunk& chunk, const json::object& piece) {
   const auto none = json::object{};
   const auto& inner = function ? *function : none;
   const auto* index = piece.if_contains("index");
-  chunk.call_chunks.push_back({text(inner, "name"), text(inner, "arguments"), text(piece, "id"),
+  auto id = member(piece, "id") ? std::optional{id_in(piece)} : std::nullopt;
+  chunk.call_chunks.push_back({text(inner, "name"), text(inner, "arguments"), std::move(id),
                                index ? json::value(*index, json::storage_ptr{}) : json::value{}});
 }
 
@@ -161,12 +168,15 @@ chunk_result read_event(const json::object& event) {
     return std::optional{std::move(chunk)};
   }
   const auto* delta = object_in(*choice, "delta");
-  if (!delta)
+  // Some servers send an empty reason with each event.
+  const auto has_ended = !text_in(*choice, "finish_reason").empty();
+  if (!delta && !has_ended && !chunk.part.usage)
     return std::optional<message_chunk>{};
-  if (auto read = read_delta(chunk, *delta); !read)
-    return std::move(read).error();
+  if (delta)
+    if (auto read = read_delta(chunk, *delta); !read)
+      return std::move(read).error();
   auto& metadata = chunk.part.response_metadata;
-  if (member(*choice, "finish_reason")) {
+  if (has_ended) {
     put_as(metadata, "finish_reason", *choice, "finish_reason");
     put_as(metadata, "model_name", event, "model");
     put_as(metadata, "system_fingerprint", event, "system_fingerprint");
@@ -214,6 +224,20 @@ void event_reader::drop_repeated_name(tool_call_chunk& piece) {
     known->name += *piece.name;
 }
 
+/// Reduces the usage of an event by what earlier events have reported. Some servers send the usage
+/// so far with each event, and merging adds usages.
+result<> event_reader::count_once(token_usage& usage) {
+  auto all = usage;
+  if (reported_) {
+    auto added = subtract_usage(all, *reported_);
+    if (!added)
+      return std::move(added).error();
+    usage = *std::move(added);
+  }
+  reported_ = std::move(all);
+  return {};
+}
+
 chunk_result event_reader::read(const json::object& event) {
   auto piece = read_event(event);
   if (!piece || !*piece)
@@ -233,6 +257,9 @@ chunk_result event_reader::read(const json::object& event) {
   const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
   if (const auto* delta = choice ? object_in(*choice, "delta") : nullptr)
     keep_extras(kwargs, *delta);
+  if (chunk.part.usage)
+    if (auto counted = count_once(*chunk.part.usage); !counted)
+      return std::move(counted).error();
   // Merging concatenates texts in metadata, so they must be reported only once.
   auto& metadata = chunk.part.response_metadata;
   if (metadata.contains("finish_reason") && std::exchange(has_ended_, true))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads streams of OpenAI's Responses API. Each item, and each part of an item, becomes a block
 // with an index. The index is incremented when an event belongs to another item or part.
+#include "base/utf8.hpp"
 #include "messages/spaced_json.hpp"
 #include "models/providers/json_parts.hpp"
 #include "models/providers/openai_responses.hpp"
@@ -39,7 +40,7 @@ error failure_of(const json::object& event) {
   auto text = std::string{text_in(event, "code")};
   for (const auto detail : {text_in(event, "message"), answer ? text_in(*answer, "id") : ""})
     if (!detail.empty())
-      (text += text.empty() ? "" : ": ") += detail.substr(0, 500);
+      (text += text.empty() ? "" : ": ") += utf8_prefix(detail, 500);
   return bad_answer("the provider ended the stream with an error: " +
                     (text.empty() ? std::string{"no details given"} : text));
 }

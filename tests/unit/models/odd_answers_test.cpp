@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers that deviate from their API: malformed JSON, repeated keys, unusual types, reasoning.
+#include "base/utf8.hpp"
 #include "fed_streams.hpp"
 #include "models/retry.hpp"
 
@@ -211,6 +212,73 @@ BOOST_AUTO_TEST_CASE(reasoning_under_either_key_becomes_reasoning_content) {
     BOOST_TEST(streamed.additional_kwargs.at("reasoning_content").as_string() == "because");
     BOOST_TEST(streamed.content == "a");
   }
+}
+
+BOOST_AUTO_TEST_CASE(empty_finish_reason_does_not_end_the_stream) {
+  const auto piece = [](std::string_view text, std::string_view reason) {
+    return event(R"({"choices":[{"delta":{"content":")" + std::string{text} +
+                 R"("},"finish_reason":")" + std::string{reason} + "\"}]}");
+  };
+  auto cut = make_stream();
+  BOOST_TEST(!cut.feed(piece("Hel", "")));
+  BOOST_TEST(!cut.is_whole());
+  const auto whole =
+      message_of(provider_api::openai_chat, piece("Hel", "") + piece("lo", "stop"), 9);
+  BOOST_TEST(whole.content == "Hello");
+  BOOST_TEST(whole.response_metadata.at("finish_reason").as_string() == "stop");
+}
+
+BOOST_AUTO_TEST_CASE(last_event_may_have_no_delta_and_an_integer_id) {
+  const auto m = message_of(
+      provider_api::openai_chat,
+      event(
+          R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":7,"function":{"name":"f"}}]}}]})") +
+          event(R"({"choices":[{"delta":null}]})") +
+          event(R"({"choices":[{"delta":null,"finish_reason":"tool_calls"}],)"
+                R"("usage":{"prompt_tokens":3.0,"completion_tokens":2}})") +
+          "data: [DONE] \n\n",
+      17);
+  BOOST_REQUIRE(m.tool_calls.size() == 1U);
+  BOOST_TEST(m.tool_calls[0].id == "7");
+  BOOST_REQUIRE(m.usage.has_value());
+  BOOST_TEST(m.usage->total_tokens == 5);
+}
+
+BOOST_AUTO_TEST_CASE(usage_of_each_event_is_that_of_the_answer_so_far) {
+  const auto piece = [](int completion, std::string_view reason) {
+    return event(R"({"choices":[{"delta":{"content":"a"},"finish_reason":)" + std::string{reason} +
+                 R"(}],"usage":{"prompt_tokens":100,"completion_tokens":)" +
+                 std::to_string(completion) +
+                 R"(,"prompt_tokens_details":{"cached_tokens":40,"audio_tokens":"0"}}})");
+  };
+  const auto m = message_of(provider_api::openai_chat,
+                            piece(0, "null") + piece(1, "null") + piece(2, "\"stop\""), 50);
+  BOOST_REQUIRE(m.usage.has_value());
+  BOOST_TEST(m.usage->input_tokens == 100);
+  BOOST_TEST(m.usage->output_tokens == 2);
+  BOOST_TEST(to_text(json::value(m.usage->input_details)) == R"({"cache_read":40})");
+}
+
+BOOST_AUTO_TEST_CASE(repeated_stop_reason_is_reported_once) {
+  const auto end = event(R"({"type":"message_delta","delta":{"stop_reason":"end_turn"},)"
+                         R"("usage":{"output_tokens":2}})");
+  const auto m = message_of(
+      provider_api::anthropic,
+      event(R"({"type":"message_start","message":{"id":"m","usage":{"input_tokens":1}}})") + end +
+          end + event(R"({"type":"message_stop"})"),
+      30);
+  BOOST_TEST(m.response_metadata.at("stop_reason").as_string() == "end_turn");
+  BOOST_TEST(m.usage->output_tokens == 2);
+}
+
+BOOST_AUTO_TEST_CASE(error_text_is_not_cut_inside_a_character) {
+  // the excerpt of the content has at most 200 bytes and would end inside the letter
+  const auto content = R"({"x":")" + std::string(193, 'a') + "\u00e9\"}";
+  const auto failed = read_answer(provider_api::openai_chat,
+                                  R"({"choices":[{"message":{"content":)" + content + "}}]}");
+  BOOST_REQUIRE(failed.has_error());
+  BOOST_TEST(is_utf8(failed.error().text));
+  BOOST_TEST(failed.error().text.find("a…; ") != std::string::npos, failed.error().text);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -60,6 +60,7 @@ const auto after_cases = std::vector<after_case>{
     {"milliseconds take precedence", {{"Retry-After", "3"}, {"Retry-After-Ms", "50"}}, 50},
     {"a date", {{"retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"}}, 500},
     {"a date in the past", {{"retry-after", "Sun, 06 Nov 1994 08:49:30 GMT"}}, 0},
+    {"a date in the far future", {{"retry-after", "Fri, 31 Dec 9999 23:59:59 GMT"}}, 86'400'000},
     {"nonsense", {{"retry-after", "soon"}}, -1},
     {"a negative time", {{"retry-after", "-3"}}, -1},
     {"a long time is limited to a day", {{"retry-after", "99999999999999"}}, 86'400'000},
