@@ -131,9 +131,7 @@ std::optional<json::value> bend_text(std::string_view text, const parameter& to)
       return *b;
     return {};
   default:
-    if (const auto d = text::number_of(text::trim(text)))
-      return text::number_value(*d);
-    return {};
+    return text::number_of(text::trim(text));
   }
 }
 

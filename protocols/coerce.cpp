@@ -218,8 +218,8 @@ json::value guess(json::value v, int depth) {
   const auto trimmed = text::trim(text::view(*s));
   if (const auto b = text::boolean_of(trimmed))
     return *b;
-  if (const auto d = text::number_of(trimmed))
-    return text::number_value(*d);
+  if (auto number = text::number_of(trimmed))
+    return *std::move(number);
   const auto wrapped = (trimmed.starts_with('{') && trimmed.ends_with('}')) ||
                        (trimmed.starts_with('[') && trimmed.ends_with(']'));
   auto parsed = wrapped ? json_of(trimmed, trimmed.front()) : std::nullopt;
@@ -361,8 +361,8 @@ json::value coerce_string(json::value v, const json::value& schema, int depth) {
     break;
   case kind::number:
   case kind::integer:
-    if (const auto d = text::number_of(trimmed))
-      return text::number_value(*d);
+    if (auto number = text::number_of(trimmed))
+      return *std::move(number);
     break;
   default:
     break;
@@ -426,7 +426,7 @@ json::value coerce_in(json::value v, const json::value& wrapped, int depth) {
   if (k == kind::string && v.is_bool())
     return json::value(v.get_bool() ? "true" : "false");
   if (k == kind::string && v.is_number())
-    return json::value(text::number_text(v.to_number<double>()));
+    return json::value(text::number_text(v));
   auto* o = v.if_object();
   if (o && k == kind::object)
     return coerce_object(std::move(*o), schema, depth);

@@ -2,6 +2,7 @@
 // The middleware for tool calls as text: sends requests, repeats them if a call cannot be parsed,
 // and builds the answer from the parsed calls. Requests are written by protocol_request.cpp,
 // complete answers are parsed by parse_answer.cpp, forced calls by tool_choice.cpp.
+#include "models/providers/answer_end.hpp"
 #include "protocols/protocol_parts.hpp"
 #include "protocols/protocol_request.hpp"
 #include "protocols/relaxed_json.hpp"
@@ -28,32 +29,15 @@ constexpr auto reason_keys =
     std::array{std::string_view{"finish_reason"}, std::string_view{"stop_reason"},
                std::string_view{"done_reason"}};
 
-// The values of these members, in lower case, that mean that the model ended the answer itself.
-constexpr auto whole_words = std::array{
-    std::string_view{"stop"},          std::string_view{"end_turn"},
-    std::string_view{"stop_sequence"}, std::string_view{"tool_calls"},
-    std::string_view{"tool_use"},      std::string_view{"function_call"},
-    std::string_view{"eos"},           std::string_view{"eos_token"},
-    std::string_view{"end"},           std::string_view{"completed"},
-    std::string_view{"complete"},
-};
-
-bool is_same_word(std::string_view word, std::string_view lower) noexcept {
-  return std::ranges::equal(word, lower, [](char a, char b) {
-    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
-  });
-}
-
 /// Returns the reason for which the server cut the answer, such as `length`, `max_tokens` or
 /// `content_filter`. Empty if the model ended the answer itself or the server reported nothing. An
 /// unknown reason is treated as a cut, because running half a call is worse than asking again.
 /// @return a view into `answer`
-std::string_view cut_reason(const message& answer) noexcept {
+std::string_view cut_reason(const message& answer) {
   const auto& metadata = answer.response_metadata;
   for (const auto key : reason_keys) {
     const auto word = text::member_text(metadata, key);
-    if (!word.empty() &&
-        std::ranges::none_of(whole_words, [&](auto whole) { return is_same_word(word, whole); }))
+    if (!word.empty() && !providers::is_normal_end(word))
       return word;
   }
   // OpenAI's Responses API reports a cut by the status, and its reason in another member.

@@ -264,11 +264,11 @@ private:
       if (!digits())
         i = mark;
     }
-    const auto d = text::number_of(text_.substr(at_, i - at_));
+    auto number = text::number_of(text_.substr(at_, i - at_));
     // A number that does not fit a double would become infinite, which JSON cannot represent.
-    if (!d)
+    if (!number)
       return fail("a number is out of range");
-    into = text::number_value(*d);
+    into = *std::move(number);
     at_ = i;
     return true;
   }

@@ -73,7 +73,26 @@ bool equal_any_case(std::string_view a, std::string_view b) noexcept {
   return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
 }
 
-std::optional<double> number_of(std::string_view s) noexcept {
+namespace {
+
+template <class Integer>
+std::optional<json::value> integer_as(std::string_view s) noexcept {
+  auto value = Integer{};
+  const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), value);
+  return ec == std::errc{} && end == s.data() + s.size() ? std::optional<json::value>{value}
+                                                         : std::nullopt;
+}
+
+} // namespace
+
+std::optional<json::value> integer_of(std::string_view s) noexcept {
+  const auto value = integer_as<std::int64_t>(s);
+  return value ? value : integer_as<std::uint64_t>(s);
+}
+
+std::optional<json::value> number_of(std::string_view s) noexcept {
+  if (auto integer = integer_of(s))
+    return integer;
   auto i = std::size_t{0};
   const auto digits = [&] {
     const auto from = i;
@@ -103,7 +122,7 @@ std::optional<double> number_of(std::string_view s) noexcept {
   const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), d);
   if (ec == std::errc::result_out_of_range && s.find("e-") == s.npos && s.find("E-") == s.npos)
     return {};
-  return std::isfinite(d) ? std::optional{d} : std::nullopt;
+  return std::isfinite(d) ? std::optional{number_value(d)} : std::nullopt;
 }
 
 std::optional<bool> boolean_of(std::string_view s) noexcept {
@@ -132,7 +151,10 @@ void whole_numbers(json::value& v) {
       whole_numbers(member.value());
 }
 
-std::string number_text(double d) {
+std::string number_text(const json::value& number) {
+  if (!number.is_double())
+    return to_text(number);
+  const auto d = number.get_double();
   if (d == 0)
     return "0";
   auto buffer = std::array<char, 400>{};

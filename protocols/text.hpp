@@ -32,9 +32,13 @@ namespace superstep::text {
 }
 [[nodiscard]] bool equal_any_case(std::string_view a, std::string_view b) noexcept;
 
-/// Parses a number of the form `-?digits[.digits][e[+-]digits]`. Nullopt if the text has another
-/// form or the number does not fit a double.
-[[nodiscard]] std::optional<double> number_of(std::string_view s) noexcept;
+/// Parses a number of the form `-?digits`. Nullopt if the text has another form or the number does
+/// not fit in 64 bits.
+[[nodiscard]] std::optional<json::value> integer_of(std::string_view s) noexcept;
+/// Parses a number of the form `-?digits[.digits][e[+-]digits]`. Integers of 64 bits are exact,
+/// unlike in JavaScript, because they may be ids. All other numbers are converted to a double, then
+/// by number_value(). Nullopt if the text has another form or the number does not fit a double.
+[[nodiscard]] std::optional<json::value> number_of(std::string_view s) noexcept;
 /// Parses `true` or `false` in upper or lower case. Nullopt for other texts.
 [[nodiscard]] std::optional<bool> boolean_of(std::string_view s) noexcept;
 
@@ -43,8 +47,9 @@ namespace superstep::text {
 [[nodiscard]] json::value number_value(double d);
 /// Applies number_value() to every number in a value.
 void whole_numbers(json::value& v);
-/// Formats a number as JavaScript does: 5, 0.001, 1e-7, 1e+21.
-[[nodiscard]] std::string number_text(double d);
+/// Formats a number as JavaScript does: 5, 0.001, 1e-7, 1e+21. Integers are exact.
+/// @pre number.is_number()
+[[nodiscard]] std::string number_text(const json::value& number);
 
 [[nodiscard]] inline std::string_view view(const json::string& s) noexcept {
   return {s.data(), s.size()};

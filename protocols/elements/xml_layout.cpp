@@ -21,7 +21,7 @@ std::string scalar_text(const json::value& v) {
   if (const auto* s = v.if_string())
     return std::string{text::view(*s)};
   if (v.is_number())
-    return text::number_text(v.to_number<double>());
+    return text::number_text(v);
   return to_text(v);
 }
 

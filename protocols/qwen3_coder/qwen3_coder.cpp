@@ -31,7 +31,7 @@ std::string value_text(json::value v) {
   if (const auto* s = v.if_string())
     return std::string{text::view(*s)};
   if (v.is_number())
-    return text::number_text(v.to_number<double>());
+    return text::number_text(v);
   text::whole_numbers(v);
   return to_text(v);
 }

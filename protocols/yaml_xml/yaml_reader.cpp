@@ -159,6 +159,9 @@ json::value plain_scalar(std::string_view s) {
   // JSON can represent neither infinity nor NaN.
   if (is_one_of(unsigned_part, {".inf", ".Inf", ".INF"}) || is_one_of(s, {".nan", ".NaN", ".NAN"}))
     return nullptr;
+  const auto has_plus = s.starts_with('+') && !unsigned_part.starts_with('-');
+  if (auto integer = text::integer_of(has_plus ? unsigned_part : s))
+    return *std::move(integer);
   if (const auto value = decimal_of(s))
     return text::number_value(*value);
   return json::string_view{s.data(), s.size()};
@@ -348,7 +351,7 @@ private:
       return std::string{text::view(*s)};
     if (v.is_null())
       return {};
-    return v.is_number() ? text::number_text(v.to_number<double>()) : to_text(v);
+    return v.is_number() ? text::number_text(v) : to_text(v);
   }
 
   std::string_view source_;

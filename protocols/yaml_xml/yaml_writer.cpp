@@ -132,7 +132,7 @@ std::string scalar_yaml(const json::value& v, std::size_t column, std::size_t in
   if (const auto* s = v.if_string())
     return text_yaml(text::view(*s), column, indent);
   if (v.is_number())
-    return text::number_text(v.to_number<double>());
+    return text::number_text(v);
   if (v.is_array())
     return "[]";
   return v.is_object() ? "{}" : to_text(v);

@@ -110,4 +110,23 @@ BOOST_DATA_TEST_CASE(arguments_with_markup_survive_writing_and_parsing,
   }
 }
 
+BOOST_DATA_TEST_CASE(integers_of_64_bits_stay_exact,
+                     (std::vector<std::string>{"hermes", "morph_xml", "qwen3_coder", "yaml_xml"})) {
+  const auto protocol = make_protocol(sample).value();
+  auto known = std::vector<protocol_tool>(1);
+  known.front().name = "f";
+  known.front().schema = json::parse(R"({"type":"object","properties":{"i":{"type":"integer"},
+      "s":{"type":"string"},"list":{"type":"array","items":{"type":"integer"}}}})");
+  const auto arguments = json::parse(R"({"i":9007199254740993,"s":"1234567890123456789",
+      "list":[-9223372036854775808,18446744073709551615]})");
+  const auto want = "f" + to_text(arguments);
+  const auto text = protocol->format_call("f", to_text(arguments));
+  BOOST_TEST(calls_of(parse_answer(*protocol, text, known, {})) == want);
+  // a model may write the text as a number
+  const auto numbers = std::string{R"({"i":"9007199254740993","s":1234567890123456789,)"} +
+                       R"("list":["-9223372036854775808",18446744073709551615]})";
+  const auto bare = protocol->format_call("f", numbers);
+  BOOST_TEST(calls_of(parse_answer(*protocol, bare, known, {})) == want);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
