@@ -74,7 +74,8 @@ public:
     if (!context.environment || !context.environment->run)
       throw tool_exception{"an agent can be used as a tool only in a tool node that a graph runs"};
     auto input = chat_state{};
-    input.messages.push_back(human_message(call.args.at(request_key).as_string().c_str()));
+    const auto& request = call.args.at(request_key).as_string();
+    input.messages.push_back(human_message(std::string{request.data(), request.size()}));
     return run_agent(table_, detail::input_writes(std::move(input)).writes, context.environment);
   }
 

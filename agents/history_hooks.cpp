@@ -30,21 +30,33 @@ message_list part_of(const message_list& messages, std::size_t from, std::size_t
   return out;
 }
 
-/// Returns where the longest sequence of latest turns begins that has at most `tokens_max` tokens.
-/// The last turn is included even if it alone is larger.
-std::size_t first_that_fits(const message_list& messages, std::int64_t tokens_max) {
+/// Returns the number of system messages at the start. They are instructions, not part of a turn.
+std::size_t instructions_in(const message_list& messages) {
+  auto out = std::size_t{0};
+  while (out < messages.size() && messages[out].type == message_type::system)
+    ++out;
+  return out;
+}
+
+/// Returns the instructions and the longest sequence of latest turns with which they have at most
+/// `tokens_max` tokens. The last turn is included even if it alone is larger.
+message_list fitting_part(const message_list& messages, std::int64_t tokens_max) {
   const auto count = approximate_tokens{};
-  auto begin = turn_before(messages, messages.size());
-  auto tokens = std::int64_t{0};
-  for (auto i = messages.size(); i > 0; --i) {
+  const auto first = instructions_in(messages);
+  auto out = part_of(messages, 0, first);
+  auto tokens = count_tokens_approximately(out);
+  auto begin = std::max(first, turn_before(messages, messages.size()));
+  for (auto i = messages.size(); i > first; --i) {
     const auto& m = messages[i - 1];
     tokens += count(m);
     if (tokens > tokens_max)
       break;
-    if (m.type == message_type::human)
+    if (m.type == message_type::human || i - 1 == first)
       begin = i - 1;
   }
-  return begin;
+  for (auto i = begin; i < messages.size(); ++i)
+    out.push_back(messages.at_ptr(i));
+  return out;
 }
 
 /// Asks the model for a summary of the messages.
@@ -96,9 +108,7 @@ task<update<chat_state>> summarise(std::shared_ptr<const summary_spec> options,
 
 agent_hook<chat_state> make_trim_hook(const trim_spec& options) {
   return [tokens = options.tokens_max](const chat_state& state, runtime) {
-    const auto& all = state.messages;
-    return update{set<&chat_state::llm_input_messages>(
-        part_of(all, first_that_fits(all, tokens), all.size()))};
+    return update{set<&chat_state::llm_input_messages>(fitting_part(state.messages, tokens))};
   };
 }
 

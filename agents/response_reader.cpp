@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests structured responses and reads them from the answers of a model. An invalid answer is
 // sent back to the model with the error; neither becomes part of the state of the run.
+#include "base/utf8.hpp"
 #include "models/providers/answer_end.hpp"
 #include "models/strict_schema.hpp"
 
@@ -143,15 +144,15 @@ result<json::value> response_reader::parse(const message& answer) const {
       return invalid(text.empty() ? "the answer is empty"
                                   : fmt::format("the answer is not {}; it begins: {}",
                                                 parsed ? "a JSON object" : "valid JSON",
-                                                text.substr(0, excerpt_size)));
+                                                utf8_prefix(text, excerpt_size)));
     return *std::move(parsed);
   }
   for (const auto& call : answer.tool_calls)
     if (call.name == schema_->name)
       return json::value(call.args);
   if (!answer.invalid_tool_calls.empty())
-    return invalid("the arguments of the call are not valid: " +
-                   answer.invalid_tool_calls.front().error.substr(0, excerpt_size));
+    return invalid(fmt::format("the arguments of the call are not valid: {}",
+                               utf8_prefix(answer.invalid_tool_calls.front().error, excerpt_size)));
   return invalid("the model did not call " + schema_->name);
 }
 

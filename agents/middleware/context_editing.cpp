@@ -37,15 +37,25 @@ message_ptr without_input(const message& m, const std::string& call_id) {
 
 message_list clear_tool_results(message_list messages, const context_editing_options& options) {
   auto tokens = std::int64_t{0};
-  auto callers = std::unordered_map<std::string, std::size_t>{}; // message index by call id
-  auto results = std::vector<std::size_t>{};
+  struct caller {
+    std::size_t message; // its index
+    std::string tool;
+  };
+  struct tool_result {
+    std::size_t message; // its index
+    caller by;
+  };
+  auto callers = std::unordered_map<std::string, caller>{}; // by id: ids may be used again later
+  auto results = std::vector<tool_result>{};
   for (auto i = std::size_t{0}; i < messages.size(); ++i) {
     const auto& m = messages[i];
     tokens += options.count(m);
     for (const auto& call : m.tool_calls)
-      callers[call.id] = i;
-    if (m.type == message_type::tool && callers.contains(m.tool_call_id))
-      results.push_back(i);
+      callers.insert_or_assign(call.id, caller{i, call.name});
+    if (m.type != message_type::tool)
+      continue;
+    if (const auto by = callers.find(m.tool_call_id); by != callers.end())
+      results.push_back({i, by->second});
   }
   if (tokens <= options.tokens_max)
     return messages;
@@ -55,14 +65,15 @@ message_list clear_tool_results(message_list messages, const context_editing_opt
     saved += options.count(messages[i]) - options.count(*with);
     messages.replace(i, std::move(with));
   };
-  for (const auto i : results) {
+  for (const auto& [i, by] : results) {
     const auto& excluded = options.exclude_tools;
-    if (is_cleared(messages[i]) || std::ranges::find(excluded, messages[i].name) != excluded.end())
+    const auto& tool = messages[i].name.empty() ? by.tool : messages[i].name;
+    if (is_cleared(messages[i]) || std::ranges::find(excluded, tool) != excluded.end())
       continue;
     const auto id = messages[i].tool_call_id;
     replace(i, cleared(messages[i], options.placeholder));
-    if (const auto by = callers.at(id); options.clear_inputs)
-      replace(by, without_input(messages[by], id));
+    if (options.clear_inputs)
+      replace(by.message, without_input(messages[by.message], id));
     if (options.clear_at_least > 0 && saved >= options.clear_at_least)
       break;
   }

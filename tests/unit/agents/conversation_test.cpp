@@ -145,6 +145,24 @@ BOOST_AUTO_TEST_CASE(trimming_keeps_the_only_turn_whole) {
   BOOST_TEST(asked[1].messages.size() == 3U);
 }
 
+BOOST_AUTO_TEST_CASE(trimming_keeps_system_messages_at_the_start) {
+  auto f = fixture{{ai_message("yes")}};
+  auto spec = agent_spec{};
+  spec.trim = trim_spec{.tokens_max = 24};
+  const auto g = f.graph(std::move(spec));
+  auto begun = message_list{system_message("rules"), ai_message("hello"), human_message("one")};
+  BOOST_REQUIRE(!f.run(g, update{set<&chat_state::messages>(std::move(begun))}).error);
+  BOOST_REQUIRE(!f.say(g, "two").error);
+  BOOST_REQUIRE(!f.say(g, "three").error);
+  const auto asked = f.model->asked();
+  BOOST_REQUIRE(asked.size() == 3U);
+  BOOST_REQUIRE(asked[0].messages.size() == 3U); // everything fits
+  BOOST_TEST(asked[0].messages[1].content == "hello");
+  BOOST_REQUIRE(asked[2].messages.size() == 4U);
+  BOOST_TEST(asked[2].messages[0].content == "rules");
+  BOOST_TEST(asked[2].messages[1].content == "two");
+}
+
 BOOST_AUTO_TEST_CASE(older_turns_are_summarised_above_token_limit) {
   auto f = fixture{{ai_message("yes"), ai_message("They said yes.")}};
   auto spec = agent_spec{};

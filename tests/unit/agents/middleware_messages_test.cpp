@@ -132,6 +132,28 @@ BOOST_AUTO_TEST_CASE(old_tool_results_are_cleared_and_newest_kept) {
   BOOST_TEST((clear_tool_results(messages, options) == messages));
 }
 
+BOOST_AUTO_TEST_CASE(results_belong_to_the_nearest_call_with_their_id) {
+  auto messages = message_list{};
+  for (const auto* tool : {"echo", "echo", "shout"}) {
+    messages.push_back(calling(tool, "call_0", "words"));
+    messages.push_back(tool_message("long long", "call_0", "")); // without the name of the tool
+  }
+  auto options = context_editing_options{};
+  options.tokens_max = 1;
+  options.keep = 0;
+  options.exclude_tools = {"shout"};
+  options.clear_inputs = true;
+  const auto edited = clear_tool_results(messages, options);
+  for (const auto i : {0U, 2U}) {
+    BOOST_TEST(edited[i].tool_calls[0].args.empty());
+    BOOST_TEST(edited[i + 1].content == "[cleared]");
+  }
+  BOOST_TEST(!edited[4].tool_calls[0].args.empty());
+  BOOST_TEST(edited[5].content == "long long");
+  options.keep = 2;
+  BOOST_TEST(!clear_tool_results(messages, options)[2].tool_calls[0].args.empty());
+}
+
 BOOST_AUTO_TEST_CASE(context_editing_changes_request_but_not_state) {
   auto options = context_editing_options{};
   options.tokens_max = 0;

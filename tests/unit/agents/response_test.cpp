@@ -2,6 +2,7 @@
 // Structured responses that are requested in the answers of the model, and the repetition of
 // requests after invalid answers.
 #include "agents/fake_model.hpp"
+#include "base/utf8.hpp"
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/agent_file.hpp>
@@ -122,8 +123,10 @@ struct bad_answer {
 std::ostream& operator<<(std::ostream& out, const bad_answer& one) {
   return out << one.text << ' ' << one.reason;
 }
+const auto long_answer = std::string(199, 'a') + "éé"; // the excerpt would end inside an é
 const auto bad_answers = std::vector<bad_answer>{
     {"It is good.", "stop", "not valid JSON"},
+    {long_answer.c_str(), "stop", "it begins: aaa"},
     {R"({"label":"fine"})", "stop", "does not match the schema"},
     {R"(["good"])", "stop", "not a JSON object"},
     {R"({"label":"go)", "length", "the answer was cut (length)"},
@@ -146,6 +149,7 @@ BOOST_DATA_TEST_CASE(invalid_answer_is_requested_again_with_error, data::make(ba
   const auto& said = asked[1].messages[asked[1].messages.size() - 1];
   BOOST_TEST((said.type == message_type::human));
   BOOST_TEST(said.content.find(bad.fault) != std::string::npos, said.content);
+  BOOST_TEST(is_utf8(said.content));
   // An empty answer, and the text of an answer that was cut, are not sent back.
   const auto is_sent = *bad.text != '\0' && std::string_view{bad.reason} == "stop";
   BOOST_TEST(asked[1].messages.size() == (is_sent ? 3U : 2U));
