@@ -3,6 +3,7 @@
 // their answers, enforces timeouts and replaces processes that failed.
 #include "net/worker_pool.hpp"
 
+#include "base/utf8.hpp"
 #include "net/worker_process.hpp"
 
 #include <superstep/base/await.hpp>
@@ -58,12 +59,7 @@ struct worker_seat {
 };
 
 std::string excerpt_of(std::string_view line) {
-  auto out = std::string{line.substr(0, excerpt_bytes)};
-  // Cut an incomplete UTF-8 character at the end.
-  if (line.size() > excerpt_bytes)
-    while (!out.empty() && (static_cast<unsigned char>(line[out.size()]) & 0xC0U) == 0x80U)
-      out.pop_back();
-  return "'" + out + (line.size() > out.size() ? "…'" : "'");
+  return "'" + shortened(line, excerpt_bytes) + "'";
 }
 
 /// Appends what the worker has written to standard error.
@@ -175,7 +171,8 @@ private:
                    "did not answer within " + std::to_string(late->call->what.timeout.count()) +
                        " ms and was killed");
     });
-    seat.process->forget_errors(); // those of earlier calls
+    if (seat.has_answered) // the first call keeps what the program wrote when it started
+      seat.process->forget_errors();
     seat.process->send(seat.call->what.line);
   }
 
