@@ -224,6 +224,11 @@ context_ptr context_of(const run_config& config) {
   return config.context.share_if<agent_context>();
 }
 
+bool is_repeated(const run_config& config, const run_error& why) {
+  const auto context = context_of(config);
+  return context && context->repeats_cancelled_step && why.code == graph_errc::cancelled;
+}
+
 std::shared_ptr<const call_observer> observer_of(const context_ptr& asked) {
   if (!asked || (!asked->observe && !asked->tool_times))
     return nullptr;

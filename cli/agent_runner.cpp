@@ -446,6 +446,7 @@ agent_runner::context_for(row_request& request, const std::shared_ptr<row_trace>
   out.parameters = std::move(request.parameters);
   out.sample = request.sample;
   out.tool_times = std::make_shared<const call_times>();
+  out.repeats_cancelled_step = true;
   if (events_ || trace || calls)
     out.observe = [events = events_, trace, calls, key = request.key,
                    attempt = request.attempt](const call_event& event) {

@@ -227,6 +227,39 @@ BOOST_AUTO_TEST_CASE(interrupted_job_names_error_of_unreachable_server) {
   BOOST_TEST(has(text_at(job_summary(job), "last_error"), "Connection refused"));
 }
 
+BOOST_AUTO_TEST_CASE(cancelled_tool_calls_run_again_when_resumed) {
+  auto job = cli_job{};
+  const auto begun = job.folder / "begun";
+  const auto gate = job.folder / "gate";
+  job.write("agent.yaml", "name: looks\nmodel: {provider: scripted, path: model.yaml}\ntools:\n"
+                          "- command: {name: look, description: Looks.,\n    argv: [/bin/sh, -c, "
+                          "'echo >> " +
+                              begun + "; while [ ! -e " + gate +
+                              " ]; do sleep 0.02; done; echo value']}\n");
+  job.write("model.yaml", "rules:\n- {type: human, calls: [{name: look, args: {}}]}\n"
+                          "- {type: tool, text: 'saw \\0'}\n");
+  job.write("in.jsonl", "{\"id\":\"r\",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}\n");
+  for (const auto* option : {"second signal", "--drain-timeout"}) {
+    auto words = job.arguments({"--checkpoints"});
+    if (std::string_view{option} == "--drain-timeout")
+      words.insert(words.end(), {"--drain-timeout", "1ms"});
+    std::filesystem::remove(begun);
+    auto child = process{words};
+    while (!std::filesystem::exists(begun) && !child.wait_for(std::chrono::milliseconds{5}))
+      continue;
+    child.send(SIGINT);
+    if (!child.wait_for(std::chrono::milliseconds{200}))
+      child.send(SIGINT);
+    const auto stopped = child.wait();
+    BOOST_TEST(stopped.exit_code == 3, stopped.err);
+  }
+  write_file(gate, "");
+  const auto end = job.run({"--checkpoints"});
+  BOOST_TEST(end.exit_code == 0, end.err);
+  BOOST_TEST(has(job.read("out.jsonl"), "saw value"), job.read("out.jsonl"));
+  BOOST_TEST(!has(job.read("out.jsonl"), "Error"), job.read("out.jsonl"));
+}
+
 BOOST_AUTO_TEST_CASE(refused_call_waits_and_is_repeated) {
   auto server = loopback_server{[](loopback_server::socket& socket, int number) {
     if (loopback_server::read_head(socket).empty())

@@ -95,6 +95,10 @@ struct agent_context {
   /// Called at the start and end of each call of a tool or of the model. Any thread may call it,
   /// also several at once. It must be short and must not throw. May be empty.
   std::function<void(const call_event&)> observe{};
+  /// Whether the caller resumes the thread of a cancelled run. The tool calls of the step that was
+  /// cancelled then run again; otherwise errors answer them. Also applies to agents that are called
+  /// as tools.
+  bool repeats_cancelled_step = false;
 };
 
 /// Whether a type can be the state of an agent: a described struct with the conversation in

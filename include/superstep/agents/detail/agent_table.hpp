@@ -131,6 +131,8 @@ template <class State>
   auto out = node_options{};
   out.on_failure = [](const body_input& given, const run_error& why) -> std::optional<node_output> {
     using front = agent_front<State>;
+    if (react::is_repeated(**given.config, why))
+      return std::nullopt;
     auto calls = std::vector<tool_call>{};
     if (given.payload != nullptr)
       calls.push_back(react::sent_call_of(given));

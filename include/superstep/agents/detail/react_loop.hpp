@@ -52,6 +52,8 @@ using early_ptr = std::shared_ptr<const early_tools>;
 using context_ptr = std::shared_ptr<const agent_context>;
 /// Returns the agent_context in run_config::context; null if there is none.
 [[nodiscard]] context_ptr context_of(const run_config& config);
+/// Whether the step of a run that has failed runs again; see agent_context::repeats_cancelled_step.
+[[nodiscard]] bool is_repeated(const run_config& config, const run_error& why);
 
 /// Returns the observer that the run's caller set for tool calls; null if there is none.
 [[nodiscard]] std::shared_ptr<const call_observer> observer_of(const context_ptr& asked);
