@@ -77,6 +77,10 @@ public:
 
   // --- the writer thread ---
 
+  /// Whether no row can start at present although the job is not at its end, because its other rows
+  /// belong to other processes. May be called by any thread. False by default.
+  [[nodiscard]] virtual bool is_out_of_rows() const { return false; }
+
   /// Adds records of rows that have started to the current group.
   virtual void add_starts(const std::string& records) = 0;
   /// Adds a row that has ended, or an invalid line, to the current group.

@@ -78,20 +78,31 @@ void row_writer::run() {
   auto next_commit = time_point{};
   auto work = row_table::work{};
   while (!work.is_last) {
-    table_.take(work, ledger_.has_pending()
-                          ? std::optional{std::min(next_commit, steady_clock::now() + group_poll)}
-                          : std::nullopt);
+    auto until = std::optional<time_point>{};
+    if (ledger_.has_pending())
+      until = std::min(next_commit, steady_clock::now() + group_poll);
+    else if (!held_.empty())
+      until = steady_clock::now() + group_poll;
+    table_.take(work, until);
     ledger_.add_starts(work.starts);
     for (auto& row : work.rows)
       admit(row);
     if (work.is_last)
       work.is_stopped ? drop_held() : release();
+    else if (!held_.empty() && is_out_of_rows())
+      release();
     if (ledger_.has_pending() &&
         (work.is_last || steady_clock::now() >= next_commit || ledger_.is_full())) {
       commit();
       next_commit = steady_clock::now() + ledger_.commit_interval();
     }
   }
+}
+
+/// Whether the held rows cannot learn more from other rows of this process. A shared job would
+/// never end if they waited for its end.
+bool row_writer::is_out_of_rows() const {
+  return table_.in_flight() == 0 && !table_.has_ready() && ledger_.is_out_of_rows();
 }
 
 /// Writes the lines of a row, unless the row must wait or run again.

@@ -70,6 +70,7 @@ private:
 
   void run();
   void admit(finished_row& row);
+  [[nodiscard]] bool is_out_of_rows() const;
   void release();
   void drop(const finished_row& row);
   void drop_held();

@@ -38,6 +38,15 @@ bool ledger_worker::has_row(ledger_time now) const {
   return may_start() && rows_.has_ready(now);
 }
 
+bool ledger_worker::is_out_of_rows() const {
+  if (!may_start())
+    return false;
+  for (const auto& [first, each] : rows_.chunks())
+    if (each.startable() > 0)
+      return false;
+  return found_no_chunk_ || rows_.chunks().size() >= options_.chunks_max;
+}
+
 std::optional<std::uint64_t> ledger_worker::take(ledger_time now) {
   return may_start() ? rows_.take(now) : std::nullopt;
 }
@@ -225,7 +234,8 @@ void ledger_worker::leased(const lease_answer& answer, ledger_time now) {
     rows_.adopt(each, begun_ + options_.lease);
     rows_per_chunk_ = each.bound - each.first;
   }
-  if (!answer.chunks.empty()) {
+  found_no_chunk_ = answer.chunks.empty();
+  if (!found_no_chunk_) {
     next_lease_ = now;
     return;
   }

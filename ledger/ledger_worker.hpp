@@ -73,6 +73,8 @@ public:
   [[nodiscard]] std::optional<std::uint64_t> take(ledger_time now);
   /// Whether take() would return a row.
   [[nodiscard]] bool has_row(ledger_time now) const;
+  /// Whether no row is left to start at present: the worker holds none, and it can lease none.
+  [[nodiscard]] bool is_out_of_rows() const;
   /// Reports that a row that take() returned has ended and its line is to be stored.
   void ended(std::uint64_t row) { rows_.ended(row); }
   /// Reports that the driver waits until all rows that have ended are settled. Until then, commits
@@ -149,7 +151,8 @@ private:
   bool has_given_up_ = false;
   bool may_lease_ahead_ = true;
   bool is_commit_awaited_ = false;
-  bool must_resolve_ = false; ///< whether a commit was refused, so the leases are not known
+  bool found_no_chunk_ = false; ///< whether the last lease was empty
+  bool must_resolve_ = false;   ///< whether a commit was refused, so the leases are not known
   held_rows rows_;
   commit_pace pace_;
   commit_action committing_; ///< the commit that runs

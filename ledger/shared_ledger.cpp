@@ -284,6 +284,11 @@ bool shared_ledger::is_at_end() const {
   return is_over();
 }
 
+bool shared_ledger::is_out_of_rows() const {
+  const auto guard = std::lock_guard{mutex_};
+  return worker_.is_out_of_rows();
+}
+
 /// Parses the text of a row. The ledger has the text once for each sample, and `row.offset` is the
 /// number of the row in it.
 result<input_row> shared_ledger::parse(const row_origin& row, std::string_view text) {

@@ -51,6 +51,7 @@ public:
   [[nodiscard]] bool is_ready() override;
   [[nodiscard]] result<std::optional<ledger_item>> next() override;
   [[nodiscard]] bool is_at_end() const override;
+  [[nodiscard]] bool is_out_of_rows() const override;
   /// A row that is read becomes this worker's, so it must start soon.
   [[nodiscard]] bool can_read_ahead() const override { return false; }
   [[nodiscard]] result<input_row> reread(const row_origin& row) override;

@@ -312,6 +312,18 @@ BOOST_AUTO_TEST_CASE(failed_rows_run_again_on_request) {
   files.check_outputs();
 }
 
+BOOST_AUTO_TEST_CASE(job_ends_if_its_last_rows_fail_because_of_the_server) {
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 5};
+  files.submit({"--chunk-rows", "2"});
+  files.job.write("model.yaml", "faults: {server_error: 1.0}\nrules: [{type: human, text: a}]\n");
+  auto first = files.worker({"--force"});
+  auto second = files.worker({"--force"});
+  BOOST_TEST(first->wait().exit_code == 2);
+  BOOST_TEST(second->wait().exit_code == 2);
+  BOOST_TEST(files.stored() == 5);
+}
+
 BOOST_AUTO_TEST_CASE(repeated_rows_run_with_ids_of_their_own) {
   const auto& server = empty_server();
   const auto files = shared_job_files{server, 40};
