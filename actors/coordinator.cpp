@@ -172,7 +172,7 @@ void run_coordinator::open(run& r, detail::program_ptr&& table, detail::run_inpu
     timers_.set(r.deadline_timer, r.due);
   }
   try {
-    r.state.reset(table, below == nullptr ? config.run_id : config.run_id + '/' + below->ns,
+    r.state.reset(table, id_key_of(config, below == nullptr ? nullptr : &below->ns),
                   config.recursion_limit);
   } catch (...) { // the constructor of the user's state type
     end(r, current_error("creating the initial state of graph '" + table->name() + '\'', 0));

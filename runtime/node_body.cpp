@@ -153,9 +153,8 @@ void detail::run_routers(const body_input& input, node_output& output) {
   for (auto& w : own)
     pointers.push_back(&w);
   auto fresh = input.state->clone();
-  const auto& run_id = (*input.config)->run_id;
   const auto* const ns = input.unusual != nullptr ? input.unusual->ns : nullptr;
-  auto ids = id_source{ns == nullptr ? run_id : run_id + '/' + *ns};
+  auto ids = id_source{id_key_of(**input.config, ns)};
   ids.begin_step(input.step);
   // the output is reused and may still hold the changes of another task
   output.adopted_changes.clear();

@@ -122,6 +122,11 @@ task_output super_step::output_of(const step_task& t) const {
   return {part(writes, t.writes), part(targets, t.targets), part(sends, t.sends)};
 }
 
+std::string id_key_of(const run_config& config, const std::string* ns) {
+  const auto& key = config.run_id.empty() ? config.thread_id : config.run_id;
+  return ns == nullptr ? key : key + '/' + *ns;
+}
+
 void run_state::reset(detail::program_ptr table, std::string run_id,
                       std::uint32_t recursion_limit) {
   table_ = std::move(table);

@@ -213,6 +213,11 @@ private:
 /// Applies an edit of the state. The edit is a step whose nodes do not count as having run.
 [[nodiscard]] result<void> apply_edit(run_state&, super_step&);
 
+/// Returns the first part of the ids that a run makes: its run_id, or its thread_id if the run_id
+/// is empty, and the namespace of a nested run.
+/// @param ns null for runs that are not nested
+[[nodiscard]] std::string id_key_of(const run_config& config, const std::string* ns);
+
 /// Applies writes, given in task order, to the state that a router will see: groups them by channel
 /// and updates each channel once. Appends the changed channels to `changes`. Does not undo
 /// anything: after an error the state must not be used.

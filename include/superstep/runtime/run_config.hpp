@@ -110,8 +110,8 @@ inline constexpr std::uint32_t default_recursion_limit = 25;
 /// The engine copies them at the start. All nodes of the run and of its subgraphs read the same
 /// copy.
 struct run_config {
-  /// Names the run in error texts. It is also the first part of the ids that the run generates, for
-  /// example for messages without an id. May be empty.
+  /// Names the run in error texts. The ids of messages and other ids that the run generates begin
+  /// with it, or with the thread_id if it is empty. May be empty.
   std::string run_id{};
   /// The thread (the conversation) that the run belongs to. Required if there is a checkpointer:
   /// without it, the run fails with errc::invalid_argument.

@@ -101,6 +101,28 @@ BOOST_AUTO_TEST_CASE(removing_unknown_id_fails_without_changes) {
   BOOST_TEST(print(list) == "1:a");
 }
 
+BOOST_AUTO_TEST_CASE(generated_id_differs_from_those_of_an_earlier_run) {
+  auto history = message_list{};
+  for (const auto* words : {"one", "two", "three"}) {
+    history.push_back(human_message(words));
+    auto ids = id_source{""};
+    ids.begin_step(0);
+    auto list = message_list{};
+    add_messages{}(list, std::move(history), ids); // the input of a run
+    ids.begin_step(1);
+    add_messages{}(list, message_list{ai_message("", {{"", "f", {}}})}, ids);
+    history = list;
+  }
+  BOOST_TEST(print(history) == "-0-0:one -1-0: -0-1:two -1-1: -0-2:three -1-2:");
+  BOOST_TEST(history.back().tool_calls[0].id == "-1-2-call-0");
+  auto ids = id_source{""};
+  auto list = message_list{};
+  // the id of a later message of the same update counts as well
+  add_messages{}(list, {human_message("a"), with_id("-0-0", "b")}, ids);
+  BOOST_TEST(list.size() == 2U);
+  BOOST_TEST(list[0].id == "-0-1");
+}
+
 BOOST_AUTO_TEST_CASE(tool_call_without_id_gets_id_from_message) {
   auto ids = id_source{"r"};
   ids.begin_step(2);
