@@ -161,6 +161,18 @@ private:
 
 } // namespace
 
+void detail::check_is_own(const program& table, const std::string& ns) {
+  const auto node = ns.substr(0, ns.find_first_of(":|"));
+  const auto number = table.find(node);
+  if (number == program::no_node || !table.node(number).body || !table.node(number).body->nested())
+    return;
+  throw_graph_error(graph_errc::unknown_checkpoint,
+                    "the checkpoint_ns '" + ns + "' belongs to the subgraph '" + node +
+                        "' of graph '" + table.name() +
+                        "', which has another state: compile the graph of '" + node +
+                        "' with the same checkpointer, and pass that graph");
+}
+
 /// The format is that of LangGraph's checkpoint_ns: `node:task` for each level, separated by `|`.
 std::string nested_namespace(std::string_view parent, persistence kept, std::string_view node,
                              std::string_view task_key, std::uint32_t count) {
@@ -204,6 +216,7 @@ run_config state_snapshot::config() const {
 
 state_snapshot detail::get_state(const detail::program_ptr& table,
                                  const detail::thread_place& place, bool with_subgraphs) {
+  check_is_own(*table, place.ns);
   auto& checkpointer = checkpointer_of(*table);
   const auto key = thread_key{place.thread_id, place.ns};
   const auto saved = checkpointer.load(key, place.checkpoint_id, table->layout());
@@ -219,6 +232,7 @@ state_snapshot detail::get_state(const detail::program_ptr& table,
 std::vector<state_snapshot> detail::state_history(const detail::program_ptr& table,
                                                   const detail::thread_place& place,
                                                   const checkpoint_query& query) {
+  check_is_own(*table, place.ns);
   auto& checkpointer = checkpointer_of(*table);
   const auto key = thread_key{place.thread_id, place.ns};
   const auto r = reader{table, key, checkpointer, false};

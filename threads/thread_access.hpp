@@ -14,6 +14,9 @@ namespace superstep::detail {
 [[noreturn]] void throw_graph_error(graph_errc code, std::string text);
 /// Returns the checkpointer of a graph; throws graph_error{no_checkpointer} if it has none.
 [[nodiscard]] checkpointer& checkpointer_of(const program&);
+/// Throws graph_error{unknown_checkpoint} if a namespace of checkpoints belongs to a subgraph of
+/// the graph. Its checkpoints have the state of the subgraph, and only its own graph can read them.
+void check_is_own(const program&, const std::string& ns);
 [[nodiscard]] std::string path_of(const program&, const step_task&);
 /// Applies the recorded outputs of those tasks of a prepared step that have ended; does nothing if
 /// there are none.

@@ -300,6 +300,14 @@ BOOST_AUTO_TEST_CASE(subgraph_state_is_updated_in_its_namespace) {
   BOOST_TEST(log_in(child, *seen.tasks[0].nested) == "first");
   BOOST_TEST(seen.tasks[0].nested->next == std::vector<std::string>{"ask"},
              boost::test_tools::per_element());
+  // the outermost graph has another state
+  const auto refused = [](const ss::graph_error& failed) {
+    return failed.code() == ss::graph_errc::unknown_checkpoint;
+  };
+  const auto there = seen.tasks[0].nested->config();
+  BOOST_CHECK_EXCEPTION((void)e.update_state(graph, there, said_x), ss::graph_error, refused);
+  BOOST_CHECK_EXCEPTION((void)e.get_state(graph, there), ss::graph_error, refused);
+  BOOST_CHECK_EXCEPTION((void)e.get_state_history(graph, there), ss::graph_error, refused);
   const auto by_itself = made(options);
   auto inside = on("t");
   inside.thread.emplace().checkpoint_ns = seen.tasks[0].nested_ns;
