@@ -125,10 +125,12 @@ void add_answer(CLI::App& verb, std::string& into) {
 }
 
 void add_gold_options(CLI::App& verb, gold_options& into) {
-  verb.add_option("--gold", into.field,
-                  "Column of the input with the expected answer, such as label or metadata.answer; "
-                  "scores the answers")
-      ->check(not_empty());
+  auto* const gold =
+      verb.add_option(
+              "--gold", into.field,
+              "Column of the input with the expected answer, such as label or metadata.answer; "
+              "scores the answers")
+          ->check(not_empty());
   verb.add_option(
           "--gold-file", into.file,
           "File with the expected answers by row id: JSONL, CSV or TSV, also compressed with gzip; "
@@ -137,6 +139,7 @@ void add_gold_options(CLI::App& verb, gold_options& into) {
   add_answer(verb, into.answer);
   verb.add_option("--score", into.method, "How answers are compared with expected answers")
       ->check(one_of(results::score_method_names()))
+      ->needs(gold)
       ->capture_default_str();
   verb.add_option(
           "--judge", into.judge,
