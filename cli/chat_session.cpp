@@ -111,6 +111,7 @@ void chat_session::show_history(const message_list& messages) {
 chat_session::turn chat_session::resume() {
   const auto at = look_at(given_.conversation, thread());
   if (!at.questions.empty()) {
+    shown_.show_reviewed_calls(at.messages);
     auto answers = ask(at.questions);
     return answers ? answer(*std::move(answers)) : turn::leave;
   }

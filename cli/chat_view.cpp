@@ -2,6 +2,7 @@
 // Displays a conversation on a terminal or in a pipe.
 #include "cli/chat_view.hpp"
 
+#include "agents/chat_history.hpp"
 #include "base/visible_text.hpp"
 #include "cli/chat_words.hpp"
 
@@ -126,6 +127,13 @@ void chat_view::line(std::string_view code, std::string_view text) {
     out_ << code << text << reset << '\n' << std::flush;
   else
     out_ << text << '\n' << std::flush;
+}
+
+void chat_view::show_reviewed_calls(const message_list& messages) {
+  const auto* const answer = last_ai_message(messages);
+  if (answer != nullptr && answer->tool_calls.size() > 1 &&
+      !numbers_.contains(answer->tool_calls.front().id))
+    show_calls(*answer);
 }
 
 void chat_view::history(const message_list& messages) {

@@ -30,6 +30,9 @@ public:
   /// call is retried.
   void end_answer();
 
+  /// Displays the tool calls of the last answer if the conversation has several pending reviews and
+  /// this session has not displayed the calls. The reviews then have the numbers of their calls.
+  void show_reviewed_calls(const message_list& messages);
   /// Displays all messages of a thread.
   void history(const message_list& messages);
   /// Displays a tool call that the user must review, and the allowed answers.

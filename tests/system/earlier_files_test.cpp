@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(interrupted_thread_accepts_review_decisions) {
   const auto end =
       at.run("chat agent.yaml --thread waiting --database threads.db", "accept\\nignore\\n");
   BOOST_TEST(end.exit_code == 0, end.err);
-  BOOST_TEST(has(end.out, R"(<- book: {"hotel":"Ritz"})"), end.out);
+  BOOST_TEST(has(end.out, R"(<- [1] book: {"hotel":"Ritz"})"), end.out);
   BOOST_TEST(has(end.out, "The hotel says: The call was ignored."), end.out);
 }
 

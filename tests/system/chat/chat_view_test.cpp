@@ -107,4 +107,18 @@ BOOST_AUTO_TEST_CASE(reviews_show_call_numbers_and_invisible_characters) {
   BOOST_TEST(text.find("Review of bo<U+202E>ok:\n") != text.npos, text);
 }
 
+BOOST_AUTO_TEST_CASE(calls_under_review_are_shown_once_in_a_session) {
+  auto out = std::ostringstream{};
+  auto view = chat_view{out, false};
+  const auto messages =
+      message_list{human_message("x"), ai_message("", {call("c1", "book"), call("c2", "book")})};
+  view.show_reviewed_calls(messages);
+  view.show_reviewed_calls(messages);
+  view.question({{"book", {}}, {}, {}});
+  view.question({{"book", {}}, {}, {}});
+  const auto text = out.str();
+  BOOST_TEST(text.find("  -> [1] book {}\n  -> [2] book {}\nReview of book [1]:") == 0U, text);
+  BOOST_TEST(text.find("Review of book [2]:") != text.npos, text);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
