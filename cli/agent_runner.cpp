@@ -394,7 +394,7 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
                                       "'; the only member is messages"));
     return ended;
   }
-  if (request.seed && takes_seed(agent_))
+  if (request.seed && (passes_seeds_ || takes_seed(agent_)))
     request.parameters["seed"] = *request.seed;
   if (checkpointer_)
     request.config.thread_id = thread_of(request);

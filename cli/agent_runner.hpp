@@ -41,6 +41,9 @@ public:
                open_checkpointer open = {}, price_table prices = {}, bool needs_price = false,
                std::shared_ptr<const call_activity> activity = {});
 
+  /// Passes the seeds of repeated rows to the model, whatever API the agent file names.
+  void pass_seeds() noexcept { passes_seeds_ = true; }
+
   [[nodiscard]] result<void> begin_job(const std::string& job) override;
 
   /// Rows with checkpoints are started by one thread, because the start reads the database.
@@ -84,6 +87,7 @@ private:
   open_checkpointer open_;
   std::shared_ptr<const price_table> prices_;
   bool needs_price_;
+  bool passes_seeds_ = false;
   std::shared_ptr<const call_activity> activity_;
   std::shared_ptr<superstep::checkpointer> checkpointer_; ///< null if rows are not saved
 };

@@ -101,6 +101,7 @@ result<batch_summary> run_rows(agent_spec spec, chat_model_ptr model,
   auto lanes = engine{};
   // The built-in prices are those of calls, and the Batch API has lower prices.
   auto runner = agent_runner{runs, lanes, nullptr, nullptr, {}, spec.prices};
+  runner.pass_seeds(); // provider_of() accepts only an API that has them
   const auto progress = make_progress_sink(progress_mode::none, std::cerr);
   const auto stop = stop_request{};
   return run_batch(options, runner, *progress, stop);
@@ -173,10 +174,16 @@ int run_export(const batch_api_arguments& given) {
     return 0;
   // Empty answers fail if a structured response is required; these rows have a request.
   if (const auto read = results::report::of_file(scratch))
-    for (const auto& [kind, same] : read->errors)
+    for (const auto& [kind, same] : read->errors) {
+      if (kind == "invalid_response")
+        continue;
       for (const auto& row : same.examples)
-        if (kind != "invalid_response")
-          std::cerr << "superstep batch-api export: row " << row.key << ": " << row.text << '\n';
+        std::cerr << "superstep batch-api export: row " << row.key << ": " << row.text << '\n';
+      if (same.rows > same.examples.size())
+        std::cerr << "superstep batch-api export: and "
+                  << counted(same.rows - same.examples.size(), "further row") << " with " << kind
+                  << '\n';
+    }
   return fail_export(std::to_string(rows - files->count()) + " of " + std::to_string(rows) +
                      " rows have no request");
 }

@@ -193,7 +193,7 @@ result<std::unique_ptr<re2::RE2>> expected_pattern(const std::string& wanted) {
 }
 
 /// Returns the value of a text with JSON, and any other value unchanged. A text that is not JSON
-/// stands for itself, unless it begins like an array or an object.
+/// is the value itself, unless it begins like an array or an object.
 result<json::value> expected_json(const json::value& gold) {
   const auto* const text = gold.if_string();
   if (text == nullptr)
