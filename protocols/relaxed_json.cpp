@@ -336,7 +336,8 @@ private:
       return true;
     if (dialect_.relaxed)
       return fail("a key is repeated in an object");
-    place->value() = std::move(value); // emplace() does not move from it if the key exists
+    // emplace() does not move from the value if the key exists
+    place->value() = std::move(value); // NOLINT(bugprone-use-after-move): see above
     return true;
   }
 

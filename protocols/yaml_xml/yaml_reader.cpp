@@ -280,12 +280,12 @@ private:
   static bool ends_quote(std::string_view s) {
     const auto quote = s.front();
     for (auto i = s.find_first_of("\"'\\", 1); i < s.size(); i = s.find_first_of("\"'\\", i + 1)) {
-      if (s[i] == quote && quote == '\'' && s.substr(i + 1).starts_with(quote))
+      const auto is_doubled = s[i] == quote && quote == '\'' && s.substr(i + 1).starts_with(quote);
+      const auto is_escape = s[i] == '\\' && quote == '"';
+      if (is_doubled || is_escape)
         ++i;
       else if (s[i] == quote)
         return true;
-      else if (s[i] == '\\' && quote == '"')
-        ++i;
     }
     return false;
   }
