@@ -212,7 +212,7 @@ task<response_answer> ask_for_response(response_reader_ptr reader, model_call ca
         throw;
       auto failed = why;
       failed.set_answers(std::move(out.usage), out.answers);
-      throw failed;
+      throw failed; // NOLINT(misc-throw-by-value-catch-by-reference): has its answers
     }
     ++out.answers;
     if (out.answer.usage)
@@ -234,7 +234,7 @@ task<response_answer> ask_for_response(response_reader_ptr reader, model_call ca
       auto failed = invalid_response{error{read.error().code, std::move(text)},
                                      reader->text_of_answer(out.answer)};
       failed.set_answers(std::move(out.usage), out.answers);
-      throw failed;
+      throw failed; // NOLINT(misc-throw-by-value-catch-by-reference): has its answers
     }
     reader->add_fault(call, out.answer, read.error());
   }
