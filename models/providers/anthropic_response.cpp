@@ -234,12 +234,10 @@ chunk_result event_reader::end(const json::object& event) {
   if (const auto* usage = object_in(event, "usage"))
     put_all(usage_, without_nulls(*usage));
   if (!usage_.empty()) {
-    auto all = read_usage(usage_);
-    auto added = reported_ ? subtract_usage(all, *reported_) : result<token_usage>{all};
+    auto added = not_reported(read_usage(usage_), reported_);
     if (!added)
       return std::move(added).error();
     chunk.part.usage = *std::move(added);
-    reported_ = std::move(all);
   }
   auto& metadata = chunk.part.response_metadata;
   // Merging concatenates texts in metadata, so they must be reported only once.

@@ -90,6 +90,13 @@ void put_as(object_box& into, std::string_view name, const json::object& from,
     into.insert_or_assign(name, *value);
 }
 
+result<token_usage> not_reported(token_usage all, optional_box<token_usage>& reported) {
+  auto added = reported ? subtract_usage(all, *reported) : result<token_usage>{all};
+  if (added)
+    reported = std::move(all);
+  return added;
+}
+
 bool is_standard(const message& m) {
   return text_in(m.response_metadata, "output_version") == "v1";
 }

@@ -49,6 +49,11 @@ void put_as(object_box& into, std::string_view name, const json::object& from,
             std::string_view key);
 /// @}
 
+/// Returns the part of a usage that earlier events of a stream have not reported, because merging
+/// adds usages. Stores the usage in `reported`.
+[[nodiscard]] result<token_usage> not_reported(token_usage all,
+                                               optional_box<token_usage>& reported);
+
 /// Whether the message's content has the standard form (response_metadata.output_version is "v1").
 [[nodiscard]] bool is_standard(const message& m);
 /// Returns response_metadata.model_provider; "" if it is missing.

@@ -47,7 +47,6 @@ private:
     std::string name;
   };
   void drop_repeated_name(tool_call_chunk& piece);
-  [[nodiscard]] result<> count_once(token_usage& usage);
 
   std::vector<named_call> calls_;
   std::int64_t highest_index_ = -1;    ///< highest integer index of the calls so far; -1 = none

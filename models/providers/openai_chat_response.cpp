@@ -224,20 +224,6 @@ void event_reader::drop_repeated_name(tool_call_chunk& piece) {
     known->name += *piece.name;
 }
 
-/// Reduces the usage of an event by what earlier events have reported. Some servers send the usage
-/// so far with each event, and merging adds usages.
-result<> event_reader::count_once(token_usage& usage) {
-  auto all = usage;
-  if (reported_) {
-    auto added = subtract_usage(all, *reported_);
-    if (!added)
-      return std::move(added).error();
-    usage = *std::move(added);
-  }
-  reported_ = std::move(all);
-  return {};
-}
-
 chunk_result event_reader::read(const json::object& event) {
   auto piece = read_event(event);
   if (!piece || !*piece)
@@ -257,9 +243,13 @@ chunk_result event_reader::read(const json::object& event) {
   const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
   if (const auto* delta = choice ? object_in(*choice, "delta") : nullptr)
     keep_extras(kwargs, *delta);
-  if (chunk.part.usage)
-    if (auto counted = count_once(*chunk.part.usage); !counted)
-      return std::move(counted).error();
+  // Some servers send the usage so far with each event.
+  if (chunk.part.usage) {
+    auto added = not_reported(*chunk.part.usage, reported_);
+    if (!added)
+      return std::move(added).error();
+    chunk.part.usage = *std::move(added);
+  }
   // Merging concatenates texts in metadata, so they must be reported only once.
   auto& metadata = chunk.part.response_metadata;
   if (metadata.contains("finish_reason") && std::exchange(has_ended_, true))
