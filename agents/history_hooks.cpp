@@ -23,10 +23,15 @@ std::size_t turn_before(const message_list& messages, std::size_t from) {
   return from;
 }
 
-message_list part_of(const message_list& messages, std::size_t from, std::size_t to) {
-  auto out = message_list{};
+void append_part(message_list& out, const message_list& messages, std::size_t from,
+                 std::size_t to) {
   for (auto i = from; i < to; ++i)
     out.push_back(messages.at_ptr(i));
+}
+
+message_list part_of(const message_list& messages, std::size_t from, std::size_t to) {
+  auto out = message_list{};
+  append_part(out, messages, from, to);
   return out;
 }
 
@@ -54,8 +59,7 @@ message_list fitting_part(const message_list& messages, std::int64_t tokens_max)
     if (m.type == message_type::human || i - 1 == first)
       begin = i - 1;
   }
-  for (auto i = begin; i < messages.size(); ++i)
-    out.push_back(messages.at_ptr(i));
+  append_part(out, messages, begin, messages.size());
   return out;
 }
 
@@ -82,8 +86,7 @@ update<chat_state> replaced(const message_list& messages, std::size_t kept_from,
   auto out = message_list{};
   out.push_back(remove_message(std::string{remove_all_messages}));
   out.push_back(human_message("A summary of the conversation so far:\n" + summary));
-  for (auto i = kept_from; i < messages.size(); ++i)
-    out.push_back(messages.at_ptr(i));
+  append_part(out, messages, kept_from, messages.size());
   return update{set<&chat_state::messages>(std::move(out))};
 }
 
