@@ -3,8 +3,11 @@
 // object has grown, the change contains only the new part. checkpoint_writer.cpp and
 // checkpoint_reader.cpp call these functions through the channels; docs/checkpoint-format.md
 // describes the format.
+#include "same_json.hpp"
+
 #include <superstep/channels/detail/stored_value.hpp>
 
+#include <algorithm>
 #include <iterator>
 
 namespace superstep {
@@ -45,11 +48,21 @@ bool write_text_change(std::string& out, std::string_view before, std::string_vi
   return true;
 }
 
+bool is_same_json(const json::value& a, const json::value& b) {
+  if (a.is_array() && b.is_array())
+    return std::ranges::equal(a.get_array(), b.get_array(), is_same_json);
+  if (a.is_object() && b.is_object())
+    return std::ranges::equal(a.get_object(), b.get_object(), [](const auto& x, const auto& y) {
+      return x.key() == y.key() && is_same_json(x.value(), y.value());
+    });
+  return a.is_double() == b.is_double() && a == b;
+}
+
 namespace {
 
 bool write_list_change(std::string& out, const json::array& before, const json::array& now) {
-  const auto same = static_cast<std::size_t>(
-      std::mismatch(before.begin(), before.end(), now.begin(), now.end()).first - before.begin());
+  const auto same = static_cast<std::size_t>(std::ranges::mismatch(before, now, is_same_json).in1 -
+                                             before.begin());
   if (same == before.size() && same == now.size())
     return false;
   out += '[';
@@ -83,7 +96,8 @@ bool write_object_change(std::string& out, const json::object& before, const jso
   auto n = std::size_t{0};
   for (auto i = now.begin(); i != now.end(); ++i, ++n) {
     if (n < before.size() &&
-        std::next(before.begin(), static_cast<std::ptrdiff_t>(n))->value() == i->value())
+        is_same_json(std::next(before.begin(), static_cast<std::ptrdiff_t>(n))->value(),
+                     i->value()))
       continue;
     changed += changed.empty() ? '{' : ',';
     append_quoted(changed, i->key());
@@ -98,12 +112,6 @@ bool write_object_change(std::string& out, const json::object& before, const jso
   return true;
 }
 
-/// Whether two values are equal and have the same text. 1 and 1.0 are equal, but have different
-/// texts.
-bool is_same(const json::value& a, const json::value& b) {
-  return a.kind() == b.kind() && a == b;
-}
-
 } // namespace
 
 bool write_json_change(std::string& out, const json::value& before, const json::value& now) {
@@ -114,8 +122,7 @@ bool write_json_change(std::string& out, const json::value& before, const json::
   if (before.is_object() && now.is_object() &&
       has_members_of(now.get_object(), before.get_object()))
     return write_object_change(out, before.get_object(), now.get_object());
-  const auto may_differ_in_order = before.is_object() && !before.get_object().empty();
-  if (is_same(before, now) && !may_differ_in_order)
+  if (is_same_json(before, now))
     return false;
   out += '[';
   append_text(out, now);

@@ -3,6 +3,7 @@
 // the state of a router nor a checkpoint in memory copies the items.
 #include "json_append.hpp"
 
+#include "channels/same_json.hpp"
 #include "json_layout.hpp"
 
 #include <algorithm>
@@ -55,11 +56,12 @@ void appended_json::write(std::string& out, std::size_t first) const {
 
 std::size_t appended_json::common_prefix(const appended_json& a, const appended_json& b) {
   if (a.other_ && b.other_)
-    return *a.other_ == *b.other_ ? 1 : 0;
+    return is_same_json(*a.other_, *b.other_) ? 1 : 0;
   if (a.other_ || b.other_)
     return 0;
-  return decltype(items_)::common_prefix(
-      a.items_, b.items_, [](const auto& x, const auto& y) { return x == y || *x == *y; });
+  return decltype(items_)::common_prefix(a.items_, b.items_, [](const auto& x, const auto& y) {
+    return x == y || is_same_json(*x, *y);
+  });
 }
 
 } // namespace detail

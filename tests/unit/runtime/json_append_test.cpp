@@ -54,6 +54,16 @@ BOOST_AUTO_TEST_CASE(stored_changes_equal_those_of_json) {
   BOOST_TEST(change(json::array{1}, 5) == "[5]");
   BOOST_TEST(change(5, json::array{}) == "[[]]");
   BOOST_TEST(change("a", "a") == "");
+  // Values that are equal, but have different texts.
+  const auto ab = json::object{{"a", 1}, {"b", 2}};
+  const auto ba = json::object{{"b", 2}, {"a", 1}};
+  BOOST_TEST(change(json::array{ab, 1}, json::array{ba, 1}) == R"([[{"b":2,"a":1},1]])");
+  auto text = std::string{};
+  BOOST_TEST(detail::write_change(text, json::value{{"k", ab}}, json::value{{"k", ba}}));
+  BOOST_TEST(text == R"([1,{"k":{"b":2,"a":1}}])");
+  BOOST_TEST(change(json::array{json::array{1}}, json::array{json::array{1.0}}) == "[[[1.0]]]");
+  BOOST_TEST(change(ab, ba) == R"([{"b":2,"a":1}])");
+  BOOST_TEST(change(ab, ab) == "");
   BOOST_TEST(stored_type<appended_json>() == stored_type<json::value>());
 }
 
