@@ -5,20 +5,34 @@
 
 #include <superstep/checkpoint/postgres.hpp>
 
+#include <chrono>
+#include <memory>
 #include <utility>
 
 namespace superstep {
+
+namespace {
+
+std::unique_ptr<detail::postgres_database> open_cache(const std::string& url,
+                                                      const postgres_cache_options& options) {
+  auto db = detail::open_postgres(
+      detail::checked_postgres_address(url, options.accepts_unverified_server),
+      options.encryption_key, options.reconnect_timeout);
+  // A run waits for the cache, so a server that does not answer must not block it for long.
+  constexpr auto answer_timeout = std::chrono::seconds{5};
+  db->connection().set_timeout(answer_timeout);
+  return db;
+}
+
+} // namespace
 
 class postgres_cache::impl : public detail::row_cache {
   using row_cache::row_cache;
 };
 
 postgres_cache::postgres_cache(const std::string& url, postgres_cache_options options)
-    : impl_{std::make_unique<impl>(
-          detail::open_postgres(
-              detail::checked_postgres_address(url, options.accepts_unverified_server),
-              options.encryption_key, options.reconnect_timeout),
-          detail::row_cache_options{options.entries_max, options.time})} {}
+    : impl_{std::make_unique<impl>(open_cache(url, options),
+                                   detail::row_cache_options{options.entries_max, options.time})} {}
 
 postgres_cache::~postgres_cache() = default;
 

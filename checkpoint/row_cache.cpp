@@ -38,8 +38,10 @@ public:
             "coalesce(max(no), 0) + 1, ?1, ?2, (SELECT no FROM @layouts WHERE text = ?3), ?4, ?5 "
             "FROM @outputs WHERE true ON CONFLICT (scope, key) DO UPDATE SET no = excluded.no, "
             "layout = excluded.layout, until = excluded.until, row = excluded.row")},
-        shrink_{
-            db_->prepare("DELETE FROM @outputs WHERE no <= (SELECT max(no) FROM @outputs) - ?1")},
+        newest_{db_->prepare("SELECT max(no) FROM @outputs")},
+        count_{db_->prepare("SELECT count(*) FROM @outputs")},
+        shrink_{db_->prepare("DELETE FROM @outputs WHERE no < (SELECT no FROM @outputs ORDER BY no "
+                             "DESC LIMIT 1 OFFSET ?1)")},
         clear_{db_->prepare("DELETE FROM @outputs WHERE ?1 = '' OR scope = ?1")},
         sweep_{db_->prepare("DELETE FROM @outputs WHERE until > 0 AND until <= ?1")} {
     if (options.entries_max == 0)
@@ -82,8 +84,9 @@ public:
       write_task(text, record, of);
       const auto row = db_->to_row(std::move(text), output_place(scope, key));
       const auto layout = write_layout(of);
-      // One transaction for all three statements: an output never refers to a missing layout, and
+      // One transaction for all statements: an output never refers to a missing layout, and
       // other processes never see more than `entries_max` outputs.
+      auto counted = counted_;
       db_->in_transaction(transaction::write, [&] {
         add_layout_.bind_text(1, layout);
         add_layout_.run();
@@ -93,9 +96,9 @@ public:
         put_.bind(4, ttl ? add_saturated(now(), ttl->count()) : 0);
         put_.bind_bytes(5, row);
         put_.run();
-        shrink_.bind(1, static_cast<std::int64_t>(options_.entries_max));
-        shrink_.run();
+        counted = shrink(counted_);
       });
+      counted_ = counted;
     });
   }
 
@@ -124,6 +127,37 @@ public:
   }
 
 private:
+  /// The number of outputs at the time when the newest one had the number `newest`.
+  struct count_at {
+    std::int64_t newest = -1;
+    std::int64_t outputs = 0;
+  };
+
+  /// Deletes the oldest outputs if there are more than `entries_max`: a sixteenth of them, because
+  /// to count the outputs takes long. Each put() adds at most one output, so they need not be
+  /// counted before their number may have reached the maximum again.
+  count_at shrink(const count_at& before) {
+    constexpr auto deleted_part = std::size_t{16};
+    const auto newest = number(newest_);
+    const auto maximum = static_cast<std::int64_t>(options_.entries_max);
+    const auto is_recent = before.newest >= 0 && newest >= before.newest;
+    if (is_recent && before.outputs + newest - before.newest <= maximum)
+      return before;
+    const auto outputs = number(count_);
+    if (outputs <= maximum)
+      return {newest, outputs};
+    const auto kept =
+        static_cast<std::int64_t>(options_.entries_max - options_.entries_max / deleted_part);
+    shrink_.bind(1, kept - 1);
+    shrink_.run();
+    return {newest, kept};
+  }
+
+  static std::int64_t number(statement& of) {
+    auto s = statement_use{of};
+    return s->step() ? s->number(0) : 0;
+  }
+
   [[nodiscard]] std::int64_t now() const {
     return std::chrono::duration_cast<std::chrono::milliseconds>(
                options_.time->now().time_since_epoch())
@@ -147,9 +181,12 @@ private:
   statement find_;
   statement add_layout_;
   statement put_;
+  statement newest_;
+  statement count_;
   statement shrink_;
   statement clear_;
   statement sweep_;
+  count_at counted_;
   std::string failure_;
 };
 

@@ -116,7 +116,8 @@ private:
 struct postgres_cache_options {
   /// See postgres_checkpointer_options::accepts_unverified_server.
   bool accepts_unverified_server = false;
-  /// The time in which a call tries to reach a server that is not available.
+  /// The time in which a call tries to reach a server that is not available. If the server does not
+  /// answer, the call fails after five seconds.
   std::chrono::milliseconds reconnect_timeout{1'000};
   /// Number of outputs, at least 1; beyond it the oldest are dropped.
   std::size_t entries_max = 100'000;

@@ -47,6 +47,31 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(full_cache_drops_its_oldest_outputs, Place, caches
   BOOST_TEST(!cache.find("s", "2", layout));
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(repeated_put_of_a_key_drops_no_other_output, Place, caches) {
+  auto place = Place{3};
+  ss::write_cache& cache = place.get();
+  cache.put("s", "1", going_to(1), {}, layout);
+  for (auto i = 0; i < 5; ++i)
+    cache.put("s", "2", going_to(1), {}, layout);
+  cache.put("s", "3", going_to(1), {}, layout);
+  BOOST_TEST(cache.find("s", "1", layout).has_value());
+  BOOST_TEST(cache.find("s", "3", layout).has_value());
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(cache_never_exceeds_its_maximum, Place, caches) {
+  auto place = Place{20};
+  ss::write_cache& cache = place.get();
+  for (auto last = 0; last < 70; ++last) {
+    cache.put("s", std::to_string(last), going_to(1), {}, layout);
+    auto found = 0;
+    for (auto i = 0; i <= last; ++i)
+      found += cache.find("s", std::to_string(i), layout) ? 1 : 0;
+    BOOST_TEST(found <= 20);
+    BOOST_TEST(found >= std::min(last + 1, 19));
+    BOOST_TEST(cache.find("s", std::to_string(last), layout).has_value());
+  }
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(clear_with_empty_scope_deletes_all_scopes, Place, caches) {
   auto place = Place{};
   ss::write_cache& cache = place.get();

@@ -5,7 +5,9 @@
 
 #include <superstep/checkpoint/write_cache.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
 
 // Helpers of the contract of superstep::write_cache, whose test cases are in cache_cases.hpp.
 namespace cache_contract {
