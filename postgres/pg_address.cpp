@@ -3,9 +3,12 @@
 // no connection to another machine without a verified certificate.
 #include "pg_address.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <map>
 #include <memory>
 #include <string_view>
+#include <system_error>
 
 #include <libpq-fe.h>
 
@@ -37,15 +40,41 @@ bool is_local_host(std::string_view host) {
          host == "::1" || host.starts_with("127.");
 }
 
-/// Whether all hosts of a list that is separated by commas are this machine.
-bool are_local(std::string_view hosts) {
+/// Returns the items of a list that is separated by commas; one empty item for an empty text.
+std::vector<std::string_view> split(std::string_view list) {
+  auto out = std::vector<std::string_view>{};
   while (true) {
-    const auto comma = hosts.find(',');
-    if (!is_local_host(hosts.substr(0, comma)))
-      return false;
+    const auto comma = list.find(',');
+    out.push_back(list.substr(0, comma));
     if (comma == std::string_view::npos)
-      return true;
-    hosts.remove_prefix(comma + 1);
+      return out;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+/// Whether all hosts of a list are this machine.
+bool are_local(std::string_view hosts) {
+  return std::ranges::all_of(split(hosts), is_local_host);
+}
+
+std::string* value_of(pg_keywords& keywords, std::string_view key) {
+  const auto found = std::ranges::find(keywords, key, &pg_keywords::value_type::first);
+  return found == keywords.end() ? nullptr : &found->second;
+}
+
+/// Appends an attempt for each of `count` hosts.
+/// @param attributes the value of `target_session_attrs`; null to keep the given one
+void add_attempts(std::vector<pg_keywords>& out, const pg_keywords& given, std::size_t count,
+                  const char* attributes) {
+  for (auto i = std::size_t{0}; i < count; ++i) {
+    auto& one = out.emplace_back(given);
+    for (const auto* key : {"host", "hostaddr", "port"})
+      if (auto* const list = value_of(one, key)) {
+        const auto items = split(*list);
+        *list = std::string{items[items.size() == 1 ? 0 : i]};
+      }
+    if (attributes != nullptr)
+      *value_of(one, "target_session_attrs") = attributes;
   }
 }
 
@@ -103,6 +132,39 @@ result<pg_address> check_address(const std::string& url, bool is_insecure_allowe
   given.emplace("keepalives_count", "3");
   out.parameters.assign(given.begin(), given.end());
   return out;
+}
+
+std::vector<pg_keywords> connection_attempts(const pg_address& address) {
+  auto given = address.parameters;
+  auto count = std::size_t{1};
+  for (const auto* key : {"host", "hostaddr"})
+    if (const auto* const list = value_of(given, key))
+      count = std::max(count, split(*list).size());
+  for (const auto* key : {"host", "hostaddr", "port"})
+    if (const auto* const list = value_of(given, key))
+      if (const auto size = split(*list).size(); size != count && (size > 1 || key[0] == 'h'))
+        return {given}; // libpq reports the error
+  auto out = std::vector<pg_keywords>{};
+  const auto* const attributes = value_of(given, "target_session_attrs");
+  if (attributes != nullptr && *attributes == "prefer-standby") {
+    add_attempts(out, given, count, "standby");
+    add_attempts(out, given, count, "any");
+  } else {
+    add_attempts(out, given, count, nullptr);
+  }
+  return out;
+}
+
+std::chrono::seconds connect_timeout_of(const pg_keywords& keywords) noexcept {
+  constexpr auto shortest = 2; // as in libpq
+  constexpr auto longest = 24 * 60 * 60;
+  for (const auto& [key, value] : keywords)
+    if (auto seconds = 0;
+        key == "connect_timeout" &&
+        std::from_chars(value.data(), value.data() + value.size(), seconds).ec == std::errc{} &&
+        seconds > 0)
+      return std::chrono::seconds{std::clamp(seconds, shortest, longest)};
+  return std::chrono::seconds{0};
 }
 
 } // namespace superstep::detail

@@ -3,6 +3,7 @@
 
 #include <superstep/base/error.hpp>
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,10 +11,12 @@
 
 namespace superstep::detail {
 
+/// Keywords and values for PQconnectdbParams().
+using pg_keywords = std::vector<std::pair<std::string, std::string>>;
+
 /// The checked address of a PostgreSQL database.
 struct pg_address {
-  /// Keywords and values for PQconnectdbParams().
-  std::vector<std::pair<std::string, std::string>> parameters;
+  pg_keywords parameters;
   /// The host and the database, without user and password, for texts.
   std::string name;
 };
@@ -38,5 +41,12 @@ struct address_use {
 /// @param is_insecure_allowed whether any sslmode is accepted
 [[nodiscard]] result<pg_address> check_address(const std::string& url, bool is_insecure_allowed,
                                                const address_use& use = {});
+
+/// Returns the keywords of each attempt to connect to an address, in order: one per host. libpq
+/// would try several hosts in one attempt, but applies `connect_timeout` only if it may block.
+[[nodiscard]] std::vector<pg_keywords> connection_attempts(const pg_address&);
+
+/// Returns the time limit of an attempt, `connect_timeout`; 0 if there is none.
+[[nodiscard]] std::chrono::seconds connect_timeout_of(const pg_keywords&) noexcept;
 
 } // namespace superstep::detail

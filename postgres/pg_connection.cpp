@@ -243,9 +243,22 @@ result<void> pg_connection::wait(bool for_write, time_point until) {
 result<void> pg_connection::connect() {
   if (connection_)
     return {};
+  const auto until = std::chrono::steady_clock::now() + timeout_;
+  auto out = result<void>{};
+  for (const auto& keywords : connection_attempts(address_)) {
+    const auto limit = connect_timeout_of(keywords);
+    const auto now = std::chrono::steady_clock::now();
+    if (out = connect(keywords, limit.count() > 0 ? std::min(until, now + limit) : until);
+        out || out.error().code != make_error_code(errc::io_failed))
+      return out;
+  }
+  return out;
+}
+
+result<void> pg_connection::connect(const pg_keywords& keywords, time_point until) {
   auto keys = std::vector<const char*>{};
   auto values = std::vector<const char*>{};
-  for (const auto& [key, value] : address_.parameters) {
+  for (const auto& [key, value] : keywords) {
     keys.push_back(key.c_str());
     values.push_back(value.c_str());
   }
@@ -256,7 +269,6 @@ result<void> pg_connection::connect() {
     return error{errc::shortage, "out of memory"};
   if (PQstatus(connection_.get()) == CONNECTION_BAD)
     return lost(first_line(PQerrorMessage(connection_.get())));
-  const auto until = std::chrono::steady_clock::now() + timeout_;
   auto polled = PGRES_POLLING_WRITING;
   while (polled != PGRES_POLLING_OK) {
     if (auto ready = wait(polled == PGRES_POLLING_WRITING, until); !ready)

@@ -105,7 +105,8 @@ public:
   /// @param is_cancelled called often while a function waits; may be empty
   explicit pg_connection(pg_address address, std::function<bool()> is_cancelled = {});
 
-  /// Connects if there is no connection.
+  /// Connects if there is no connection. Tries the hosts of the address in order, each for its
+  /// `connect_timeout`.
   [[nodiscard]] result<void> connect();
   [[nodiscard]] bool is_open() const noexcept { return connection_ != nullptr; }
   void close() noexcept { connection_.reset(); }
@@ -129,6 +130,7 @@ private:
 
   [[nodiscard]] error failure(const PGresult* of);
   [[nodiscard]] error lost(std::string text);
+  [[nodiscard]] result<void> connect(const pg_keywords&, time_point until);
   [[nodiscard]] result<void> wait(bool for_write, time_point until);
   [[nodiscard]] result<void> flush(time_point until);
   [[nodiscard]] result<PGresult*> next_result(time_point until);

@@ -10,6 +10,8 @@
 
 #include <superstep/runtime/run_config.hpp>
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
@@ -176,6 +178,22 @@ BOOST_AUTO_TEST_CASE(lost_answers_of_effect_records_are_asked_for) {
     BOOST_TEST(!fresh->find_effect("t", "mail"));
     BOOST_TEST(fresh->list(contract::key, {}, contract::usual_layout()).size() == 1U);
   }
+}
+
+/// A host that accepts connections and never answers does not prevent the use of the next one.
+BOOST_AUTO_TEST_CASE(host_without_answers_is_left_for_the_next_one) {
+  auto io = boost::asio::io_context{};
+  const auto silent =
+      boost::asio::ip::tcp::acceptor{io, {boost::asio::ip::make_address("127.0.0.1"), 0}};
+  const auto url = "postgresql:///postgres?host=127.0.0.1," + shared_server().folder() +
+                   "&port=" + std::to_string(silent.local_endpoint().port()) +
+                   ",5432&user=postgres&connect_timeout=2";
+  const auto address = ss::detail::check_address(url, false);
+  BOOST_TEST_REQUIRE(address.has_value());
+  auto connection = ss::detail::pg_connection{*address};
+  const auto rows = connection.run("select 7");
+  BOOST_TEST_REQUIRE(rows.has_value(), (rows ? std::string{} : rows.error().text));
+  BOOST_TEST(rows->number(0, 0) == 7);
 }
 
 /// While the server is away, runs wait; after the time they fail with an error that names the

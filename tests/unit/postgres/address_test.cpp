@@ -13,6 +13,8 @@
 namespace {
 
 using superstep::detail::check_address;
+using superstep::detail::connect_timeout_of;
+using superstep::detail::connection_attempts;
 using superstep::detail::pg_address;
 
 struct address_case {
@@ -71,4 +73,33 @@ BOOST_AUTO_TEST_CASE(name_of_address_contains_no_user) {
   const auto checked = check_address("postgresql://secret_user@localhost/jobs", false);
   BOOST_TEST_REQUIRE(checked.has_value());
   BOOST_TEST(checked->name == "localhost/jobs");
+}
+
+BOOST_AUTO_TEST_CASE(each_host_is_one_attempt_to_connect) {
+  const auto hosts_of = [](const char* url) {
+    auto out = std::string{};
+    for (const auto& keywords : connection_attempts(*check_address(url, true))) {
+      const auto one = pg_address{keywords, {}};
+      out += value_of(one, "host") + ':' + value_of(one, "port") + ' ' +
+             value_of(one, "target_session_attrs") + ';';
+    }
+    return out;
+  };
+  BOOST_TEST(hosts_of("postgresql://a/jobs") == "a: ;");
+  BOOST_TEST(hosts_of("postgresql:///jobs") == ": ;");
+  BOOST_TEST(hosts_of("postgresql://a:1,b:2/jobs") == "a:1 ;b:2 ;");
+  BOOST_TEST(hosts_of("postgresql:///jobs?host=a,b&port=3") == "a:3 ;b:3 ;");
+  BOOST_TEST(hosts_of("postgresql://a,b/jobs?target_session_attrs=prefer-standby") ==
+             "a: standby;b: standby;a: any;b: any;");
+  BOOST_TEST(hosts_of("postgresql:///jobs?host=a,b,c&port=1,2") == "a,b,c:1,2 ;"); // an error
+}
+
+BOOST_AUTO_TEST_CASE(attempt_to_connect_is_limited) {
+  const auto limit = [](const char* url) {
+    return connect_timeout_of(check_address(url, true)->parameters).count();
+  };
+  BOOST_TEST(limit("postgresql://a/jobs") == 10);
+  BOOST_TEST(limit("postgresql://a/jobs?connect_timeout=3") == 3);
+  BOOST_TEST(limit("postgresql://a/jobs?connect_timeout=1") == 2);
+  BOOST_TEST(limit("postgresql://a/jobs?connect_timeout=0") == 0);
 }
