@@ -3,6 +3,7 @@
 // prepares and applies a step like a run, but runs only the routers of nodes and no bodies, and
 // saves one checkpoint. The rules are those of update_state() in langgraph/pregel/main.py
 // (LangGraph 1.2.22).
+#include "base/deadline.hpp"
 #include "threads/thread_access.hpp"
 #include "threads/thread_run.hpp"
 
@@ -92,7 +93,8 @@ private:
     // released when the promise is destroyed.
     checkpointer.take(thread_id, choice,
                       [given](result<lease_ptr> lent) { given->set_value(std::move(lent)); });
-    if (got.wait_for(patience) != std::future_status::ready)
+    const auto until = deadline_after(std::chrono::steady_clock::now(), patience);
+    if (got.wait_until(until) != std::future_status::ready)
       throw in_use_by_a_run(thread_id);
     auto lent = got.get();
     if (!lent)

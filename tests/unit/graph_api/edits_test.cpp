@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <functional>
+#include <future>
 #include <stdexcept>
 
 #include <sqlite3.h>
@@ -376,6 +377,21 @@ BOOST_AUTO_TEST_CASE(state_update_fails_with_conflict_after_concurrent_write) {
   };
   BOOST_CHECK_EXCEPTION((void)e.update_state(graph, on("t"), said_x, "a"), ss::checkpoint_error,
                         fails_with(ss::checkpoint_errc::conflict));
+  BOOST_TEST(log_in(graph, e.get_state(graph, on("t"))) == "x");
+}
+
+BOOST_AUTO_TEST_CASE(state_update_with_longest_timeout_waits_for_the_thread) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto checkpointer = ss::memory_checkpointer();
+  const auto graph = with_branch(checkpointer, [] {});
+  auto lease = ss::lease_ptr{};
+  checkpointer->take("t", ss::busy_policy::refuse, [&](auto got) { lease = *std::move(got); });
+  auto editing = std::async(std::launch::async, [&] {
+    return e.update_state(graph, on("t"), update{said_x, "a"}, std::chrono::milliseconds::max());
+  });
+  BOOST_TEST((editing.wait_for(std::chrono::milliseconds{50}) == std::future_status::timeout));
+  lease.reset();
+  (void)editing.get();
   BOOST_TEST(log_in(graph, e.get_state(graph, on("t"))) == "x");
 }
 
