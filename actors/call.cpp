@@ -131,7 +131,7 @@ detail::task_place_ptr call::place() {
   // a tool call forked by this body may create the conversation at the same time
   const auto lock = std::scoped_lock{stop_mutex_};
   const auto& talk = extras().talk;
-  return talk && talk->place.journal ? detail::task_place_ptr{talk, &talk->place} : nullptr;
+  return talk && talk->place.journal.records ? detail::task_place_ptr{talk, &talk->place} : nullptr;
 }
 
 void call::start_nested(detail::program_ptr below_table, write_list with,

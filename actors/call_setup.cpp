@@ -94,7 +94,8 @@ void attach_observers(run& r, call& c, std::uint32_t number) {
     c.set(call_trait::streams_messages);
   if (c.is(call_trait::streams_custom) || c.is(call_trait::streams_messages))
     c.more().sink = r.request.sink;
-  if (r.thread || (r.request.below && (r.request.below->answers || r.request.below->journal)))
+  if (r.thread ||
+      (r.request.below && (r.request.below->answers || r.request.below->journal.records)))
     c.more().talk = r.conversation_of(number);
   if (r.step.tasks[number].node == detail::program::no_node && r.step.input) {
     const auto& input = *r.step.input;

@@ -200,7 +200,7 @@ std::shared_ptr<conversation> run::conversation_of(std::uint32_t of) {
   }
   talk->place.ns = thread->key().ns;
   talk->place.task = thread->task_key(path);
-  talk->place.journal = thread->checkpointer();
+  talk->place.journal = thread->journal();
   talk->given = thread->answers_for(path);
   if (const auto* known = thread->find(path))
     talk->answers = known->answers;

@@ -95,7 +95,7 @@ std::shared_ptr<nested_in> link_to(call& parent, persistence how) {
   share_resources(r, *below);
   const auto& talk = parent.extras().talk;
   below->answers = talk ? talk->given : nullptr;
-  below->journal = talk ? talk->place.journal : nullptr;
+  below->journal = talk ? talk->place.journal : detail::effect_journal{};
   return below;
 }
 

@@ -29,8 +29,8 @@ public:
   explicit batch_spaces(std::span<const pending_write> batch);
   /// Returns the number of an entry's namespace; 0 if the entry is not part of the batch.
   [[nodiscard]] std::int32_t of(const pending_write&) const;
-  /// Returns the first checkpoint of a namespace, or else its first entry. Null if there is no such
-  /// namespace.
+  /// Returns the first entry of a namespace that compares its head, or else its first entry. Null
+  /// if there is no such namespace.
   [[nodiscard]] const pending_write* first_write(std::int64_t space) const;
   [[nodiscard]] const std::vector<const pending_write*>& all() const noexcept { return all_; }
 

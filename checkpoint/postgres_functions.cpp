@@ -10,8 +10,8 @@ namespace {
 // save() writes a batch in one transaction. Its parameters are columns:
 //   s_  the namespaces of the batch. s_fence is the fence of the lease that the process p_holder
 //   has
-//       on the thread, or 0; s_before is the newest checkpoint that the run expects, or null if the
-//       batch has no checkpoint of it
+//       on the thread, or 0; s_before is the newest checkpoint that the run expects, or null if no
+//       entry of the batch compares it
 //   l_  texts of layouts
 //   c_  checkpoints; c_base is null for a whole row, and c_old is true if the base may be missing
 //   t_  task records

@@ -239,11 +239,25 @@ void postgres_leases::work() {
 
 /// Asks for the threads that runs wait for. Releases the lock while it does.
 void postgres_leases::poll(lock_type& lock) {
-  auto runs = std::exchange(waiting_, {});
-  auto threads = std::vector<std::string>{};
-  for (const auto& run : runs)
-    threads.push_back(run.thread_id);
+  auto waiting = std::exchange(waiting_, {});
   lock.unlock();
+  auto runs = std::vector<waiting_run>{};
+  auto threads = std::vector<std::string>{};
+  for (auto& run : waiting) {
+    // A run of this process may have taken the thread over since. The server would grant the thread
+    // to this process again, and that run would lose it.
+    if (auto given = use_if_held(run.thread_id, run.own)) {
+      run.own.reset();
+      run.done(std::move(given));
+    } else {
+      threads.push_back(run.thread_id);
+      runs.push_back(std::move(run));
+    }
+  }
+  if (runs.empty()) {
+    lock.lock();
+    return;
+  }
   std::ranges::sort(threads);
   threads.erase(std::ranges::unique(threads).begin(), threads.end());
   const auto granted = ask(threads, false);

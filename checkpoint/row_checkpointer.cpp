@@ -60,7 +60,7 @@ bool is_at(const loaded_checkpoint& p, std::string_view id) noexcept {
 thread_state_ptr& row_checkpointer::impl::state_of(std::string_view thread_id) {
   auto found = threads_.find(thread_id);
   if (found == threads_.end()) {
-    if (threads_.size() >= options_.threads_max)
+    if (threads_.size() >= options_.threads_max && uses_ >= next_eviction_)
       evict();
     found = threads_.emplace(thread_id, std::make_shared<thread_state>()).first;
     found->second->thread_id = thread_id;
@@ -70,12 +70,14 @@ thread_state_ptr& row_checkpointer::impl::state_of(std::string_view thread_id) {
 }
 
 /// Removes the threads from the cache that were not used in the last threads_max / 2 accesses.
-/// Threads in use and threads with a failed write stay.
+/// Threads in use and threads with a failed write stay. If many stay, each search would take long,
+/// so the next one comes after half as many accesses.
 void row_checkpointer::impl::evict() {
   const auto limit = uses_ - options_.threads_max / 2;
   std::erase_if(threads_, [&](const auto& b) {
     return b.second->last_used < limit && !b.second->failed && is_idle(b.second);
   });
+  next_eviction_ = uses_ + threads_.size() / 2;
 }
 
 /// Removes the less recently used half of a thread's subgraph namespaces from the cache, except
@@ -291,6 +293,7 @@ void row_checkpointer::impl::put(const thread_key& key, checkpoint_ptr point, bo
             " or a newer one: another run is writing to it; nothing was overwritten: run again "
             "to resume from there"};
   j.before = newest;
+  j.compares_head = true;
   j.layout = writer_->layout_text(point->layout);
   j.ends_effects = key.ns.empty() && std::exchange(thread->may_have_effects, false);
   const auto ends_effects = j.ends_effects;
@@ -358,6 +361,12 @@ void row_checkpointer::impl::put_effect(std::string_view thread_id, effect_write
   auto j = pending_write{};
   j.thread = thread;
   j.head = namespace_of(*thread, {std::string{thread_id}, {}});
+  // Another run that has taken the thread over may have had the effect already, and have deleted
+  // the record with its next checkpoint. A thread without checkpoints has no effects of other runs.
+  if (const auto& newest = j.head->newest.saved.checkpoint; j.head->is_known && newest) {
+    j.before = newest->id;
+    j.compares_head = true;
+  }
   const auto name = effect.key;
   j.effect = std::move(effect);
   writer_->enqueue(std::move(j));

@@ -81,7 +81,8 @@ private:
   std::mutex read_mutex_;
   std::unique_ptr<detail::row_reader> reader_;
   std::map<std::string, detail::thread_state_ptr, std::less<>> threads_; // by thread id
-  std::uint64_t uses_ = 0; // counts accesses, to find the least recently used states
+  std::uint64_t next_eviction_ = 0; // the earliest number of `uses_` at which evict() is called
+  std::uint64_t uses_ = 0;          // counts accesses, to find the least recently used states
 };
 
 } // namespace superstep

@@ -117,8 +117,8 @@ void sqlite_sink::write_batch(std::span<pending_write> batch) {
 }
 
 /// Compares, for each thread in the batch, the newest checkpoint in the database with the one that
-/// the thread's first write expects. If they differ, marks the thread as failed, so that its writes
-/// are skipped. The transaction is open: no other process can write before this batch.
+/// the first entry that compares it expects. If they differ, marks the thread as failed, so that
+/// its writes are skipped. The transaction is open: no other process can write before this batch.
 void sqlite_sink::check_heads(std::span<pending_write> batch) {
   {
     // SQLite changes `data_version` when another connection commits, but not for our own commits.
@@ -129,9 +129,9 @@ void sqlite_sink::check_heads(std::span<pending_write> batch) {
     ++epoch_; // another connection has written: cached ids of newest checkpoints may be outdated
   auto seen = std::set<const namespace_head*>{};
   for (auto& j : batch) {
-    if (!j.is_checkpoint && !j.effect && j.head->epoch != epoch_)
+    if (!j.compares_head && !j.effect && j.head->epoch != epoch_)
       (void)thread_no(*j.head);
-    if (!j.is_checkpoint || !seen.insert(j.head.get()).second)
+    if (!j.compares_head || !seen.insert(j.head.get()).second)
       continue;
     const auto is_known = std::exchange(j.head->epoch, epoch_) == epoch_ && j.head->thread_no != 0;
     if (is_known && j.head->written == j.before)

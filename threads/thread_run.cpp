@@ -351,6 +351,16 @@ void thread_run::store(bool may_wait) {
   attempt([&] { may_wait ? checkpointer_->put_now(key_, at_) : checkpointer_->put(key_, at_); });
 }
 
+detail::effect_journal thread_run::journal() const {
+  const auto* outermost = this;
+  while (outermost->above_ != nullptr)
+    outermost = outermost->above_;
+  auto out = detail::effect_journal{checkpointer_};
+  if (outermost->lease_)
+    out.lease = outermost->lease_;
+  return out;
+}
+
 /// Whether no other run has taken the thread over. Nested runs use the lease of the outermost run.
 bool thread_run::may_write() const noexcept {
   if (above_ != nullptr)

@@ -64,8 +64,7 @@ struct nesting {
   std::string ns;                ///< the namespace of its checkpoints; see thread_key
   std::string id_prefix; ///< the prefix of its checkpoint ids: the id of the parent's checkpoint
   std::shared_ptr<superstep::checkpointer> checkpointer; ///< null: the run has no checkpoints
-  std::shared_ptr<superstep::checkpointer>
-      journal; ///< stores effect records, also if the run has no checkpoints
+  detail::effect_journal journal; ///< stores effect records, also if the run has no checkpoints
   /// the thread of the run above, which holds the lease or passes it on from above; null if the run
   /// above has none. It exists at least as long as the nested run.
   const thread_run* thread_above = nullptr;
@@ -94,6 +93,8 @@ public:
     SUPERSTEP_ASSERT(lease_ == nullptr);
     lease_ = std::move(lease);
   }
+  /// Returns the journal for effect records of the run's tasks.
+  [[nodiscard]] detail::effect_journal journal() const;
   /// Returns the lease, so that the caller may release it later.
   [[nodiscard]] lease_ptr give_up_lease() noexcept { return std::exchange(lease_, nullptr); }
   /// Loads the thread and applies the caller's input. Afterwards prepare() can create the first

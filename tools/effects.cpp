@@ -72,26 +72,31 @@ public:
         journal_{context.place->journal} {}
 
   [[nodiscard]] std::optional<effect_record> find() const {
-    return journal_->find_effect(of_.thread_id, key_);
+    return journal_.records->find_effect(of_.thread_id, key_);
   }
   void put(std::optional<effect_record> note) const {
-    journal_->put_effect(of_.thread_id, key_, std::move(note));
+    journal_.records->put_effect(of_.thread_id, key_, std::move(note));
   }
   /// Waits until all writes to the thread are durable. Throws checkpoint_error if one of them
-  /// failed.
+  /// failed, or if another run has taken the thread over. That run may have had the effect already,
+  /// and its next checkpoint deletes the record.
   [[nodiscard]] task<void> saved() const {
-    auto waiting = await_callback<bool>([journal = journal_, of = of_](completer<bool> done) {
-      if (!journal->when_saved(of, [done] { done(true); }))
-        done(true);
-    });
+    auto waiting =
+        await_callback<bool>([journal = journal_.records, of = of_](completer<bool> done) {
+          if (!journal->when_saved(of, [done] { done(true); }))
+            done(true);
+        });
     co_await waiting;
-    journal_->check(of_);
+    journal_.records->check(of_);
+    if (!journal_.may_write())
+      throw checkpoint_error{make_error_code(checkpoint_errc::conflict),
+                             "thread '" + of_.thread_id + "' was taken over by another run"};
   }
 
 private:
   std::string key_;
   thread_key of_;
-  std::shared_ptr<superstep::checkpointer> journal_;
+  detail::effect_journal journal_;
 };
 
 /// Forwards the engine's services to a tool, and records whether the tool has interrupted the run.
@@ -215,8 +220,8 @@ public:
   [[nodiscard]] bool commands_parent() const noexcept override { return inner_->commands_parent(); }
   [[nodiscard]] task<tool_output> run(const tool_call& call,
                                       const tool_context& context) const override {
-    return context.place && context.place->journal ? run_noted(inner_, kind_, call, context)
-                                                   : inner_->run(call, context);
+    return context.place && context.place->journal.records ? run_noted(inner_, kind_, call, context)
+                                                           : inner_->run(call, context);
   }
 
 private:

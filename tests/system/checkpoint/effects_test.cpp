@@ -3,10 +3,15 @@
 #include "checkpoint/version_1.hpp"
 #include "effect_processes.hpp"
 
+#include <superstep/checkpoint/memory_checkpointer.hpp>
+
 #include <boost/test/unit_test.hpp>
 
+#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -68,6 +73,24 @@ struct place {
 
 tool_ptr as_it_is(tool_ptr t) {
   return t;
+}
+
+/// A graph whose first run waits before its calls, until `other` has run.
+compiled_json_graph taken_over_graph(const std::shared_ptr<superstep::checkpointer>& with,
+                                     const world& outside, std::function<void()> other) {
+  const auto node =
+      std::make_shared<const tool_node>(tool_list{journaled(sending(outside, death::never))});
+  auto g = json_graph{};
+  g.channel("said", "append");
+  g.add("tools", [node, other = std::move(other)](json::value, runtime rt) {
+    if (other)
+      other();
+    return call_tools(node, {{"c1", "send", {}}}, death::never, std::move(rt));
+  });
+  g.edge("__start__", "tools");
+  auto options = compile_options{};
+  options.checkpointer = with;
+  return g.compile(std::move(options));
 }
 
 } // namespace effect_processes
@@ -167,6 +190,34 @@ BOOST_AUTO_TEST_CASE(call_with_corrupt_effect_record_is_not_repeated) {
   const auto said = p.send(&journaled, death::never);
   BOOST_TEST(said.starts_with("Error: this call of tool 'send' was made before"), said);
   BOOST_TEST(p.outside.lines().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(journaled_call_of_run_that_was_taken_over_is_not_made) {
+  const auto in_memory = memory_checkpointer();
+  for (const auto kind : {"memory", "one object", "two objects"}) {
+    auto p = place{};
+    const auto is_in_memory = kind == std::string_view{"memory"};
+    const auto first = is_in_memory ? in_memory : sqlite_checkpointer(p.path);
+    const auto second =
+        kind == std::string_view{"two objects"} ? sqlite_checkpointer(p.path) : first;
+    auto e = engine{engine_options{.workers = 2}};
+    auto config = run_config{};
+    config.thread_id = "t";
+    config.thread.emplace().durability = durability::sync; // the other run loads the input
+    auto has_failed = true;
+    const auto take_over = [&] {
+      auto other = config;
+      other.thread->on_busy = busy_policy::take_over;
+      const auto done = e.try_invoke(taken_over_graph(second, p.outside, {}), resume(), other);
+      has_failed = done.error.has_value();
+    };
+    const auto done =
+        e.try_invoke(taken_over_graph(first, p.outside, take_over), json::object{}, config);
+    BOOST_TEST(!has_failed, kind);
+    BOOST_TEST_REQUIRE(done.error.has_value(), kind);
+    BOOST_TEST((done.error->code == checkpoint_errc::conflict), done.error->text);
+    BOOST_TEST(p.outside.lines().size() == 1U, kind);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(journaled_call_that_threw_is_repeated) {

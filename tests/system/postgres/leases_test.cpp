@@ -256,6 +256,33 @@ BOOST_AUTO_TEST_CASE(effect_of_run_that_was_taken_over_is_refused) {
   BOOST_TEST(!two->find_effect("t", "mail"));
 }
 
+BOOST_AUTO_TEST_CASE(effect_of_run_whose_thread_was_written_is_refused) {
+  auto m = contract::maker{contract::usual_layout()};
+  const auto held = take(*one);
+  const auto first = m.put(*one, 1, nullptr, {contract::set_n(1)});
+  contract::settle(*one);
+  {
+    const auto other = take(*two, busy_policy::take_over);
+    (void)m.put(*two, 2, two->load(contract::key, "", contract::usual_layout())->checkpoint,
+                {contract::set_n(2)});
+    contract::settle(*two);
+  }
+  BOOST_TEST(!is_refused(*two)); // the thread is free: no other run holds it
+  one->put_effect("t", "mail", ss::effect_record{});
+  contract::settle(*one);
+  BOOST_CHECK_THROW(one->check(contract::key), ss::checkpoint_error);
+  BOOST_TEST(!two->find_effect("t", "mail"));
+}
+
+BOOST_AUTO_TEST_CASE(thread_taken_over_is_kept_while_another_run_of_the_process_waits) {
+  const auto elsewhere = take(*two);
+  auto waiting = ask(*one, busy_policy::wait);
+  BOOST_TEST((waiting.wait_for(milliseconds{60}) == std::future_status::timeout));
+  const auto held = take(*one, busy_policy::take_over);
+  std::this_thread::sleep_for(milliseconds{500}); // longer than the pause between two requests
+  BOOST_TEST(held->is_held());
+}
+
 BOOST_AUTO_TEST_CASE(thread_of_killed_process_is_free_after_lease_time) {
   auto holder = process{{helper_program("postgres_driver"), "hold", shared_server().url(), "t"}};
   BOOST_TEST_REQUIRE(holder.read_line() == "held");

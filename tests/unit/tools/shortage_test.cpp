@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(only_shortage_in_effect_lookup_fails_node) {
   const auto journal = std::make_shared<effect_checkpointer>();
   auto place = detail::task_place{};
   place.config = std::make_shared<const run_config>();
-  place.journal = journal;
+  place.journal.records = journal;
   auto context = tool_context{};
   context.place = std::make_shared<const detail::task_place>(place);
   const auto call = tool_call{"c1", "send", {}};
