@@ -113,6 +113,15 @@ private:
     return kind == '*' || kind == '/' || kind == 'd' || kind == 'm';
   }
 
+  /// Returns the remainder with the sign of the divisor. Unlike the difference of rounded products,
+  /// it is exact, also for large numbers.
+  static double remainder(double left, double right) {
+    const auto out = std::fmod(left, right);
+    if (out == 0)
+      return 0; // not -0
+    return (out < 0) != (right < 0) ? out + right : out;
+  }
+
   /// Applies an operator of a product. As in Python, `//` rounds down and the remainder of `mod`
   /// has the sign of the divisor.
   static double combined(char kind, double left, double right) {
@@ -120,9 +129,11 @@ private:
     case '/':
       return left / right;
     case 'd':
-      return std::floor(left / right);
+      // The difference is a multiple of the divisor. `left / right` may be rounded up to an
+      // integer.
+      return std::round((left - remainder(left, right)) / right);
     case 'm':
-      return left - right * std::floor(left / right);
+      return remainder(left, right);
     default:
       return left * right;
     }

@@ -24,12 +24,15 @@ std::shared_ptr<const limiter> call_gate::for_call(const json::object& args) {
   return found;
 }
 
-/// Removes limiters that no call uses. Each running or waiting call owns a reference to its
-/// limiter. New references are created only under the mutex, so a use count of 1 means that no call
-/// has one. The next removal is due when the number of entries has doubled, so the cost per call is
-/// constant on average.
+/// Removes limiters that no call uses. A call owns a reference to its limiter until it has a permit
+/// or waits for one. New references are created only under the mutex, so a use count of 1 means
+/// that no call is about to enter. The next removal is due when the number of entries has doubled,
+/// so the cost per call is constant on average.
 void call_gate::drop_unused() {
-  std::erase_if(by_key_, [](const auto& entry) { return entry.second.use_count() == 1; });
+  std::erase_if(by_key_, [](const auto& entry) {
+    const auto& limit = entry.second;
+    return limit.use_count() == 1 && limit->in_flight() == 0 && limit->waiting() == 0;
+  });
   sweep_at_ = std::max(std::size_t{64}, by_key_.size() * 2);
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tool `current_time`. Reads the offsets of time zones from the system's TZif files (RFC 8536).
+#include "zone_rule.hpp"
+
 #include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/tool_node.hpp>
@@ -77,7 +79,8 @@ public:
     return header{start, count(0), count(1), count(2), count(3), count(4), count(5)};
   }
 
-  /// Returns the offset at a moment (seconds since 1970) from the table of transitions.
+  /// Returns the offset at a moment (seconds since 1970) from the table of transitions, or from the
+  /// rule behind it if the moment is after the last one.
   [[nodiscard]] std::optional<seconds> offset_at(std::int64_t moment) const {
     const auto old = header_at(0);
     if (!old)
@@ -87,6 +90,9 @@ public:
     if (!head || head->typecnt == 0 || head->end(8) > bytes_.size())
       return std::nullopt;
     const auto times = head->start + 44;
+    if (head->timecnt == 0 || number(times + (head->timecnt - 1) * 8, 8) <= moment)
+      if (const auto offset = detail::offset_by_rule(rule_after(head->end(8)), moment))
+        return offset;
     auto type = std::size_t{0};
     for (auto i = std::size_t{0}; i < head->timecnt && number(times + i * 8, 8) <= moment; ++i)
       type = static_cast<std::size_t>(number(times + head->timecnt * 8 + i, 1) & 0xff);
@@ -96,6 +102,16 @@ public:
   }
 
 private:
+  /// Returns the last line of the file, which follows the tables; empty if there is none.
+  [[nodiscard]] std::string_view rule_after(std::size_t tables) const {
+    auto rest = bytes_.substr(tables);
+    if (!rest.starts_with('\n'))
+      return {};
+    rest.remove_prefix(1);
+    const auto end = rest.find('\n');
+    return end == std::string_view::npos ? std::string_view{} : rest.substr(0, end);
+  }
+
   std::string_view bytes_;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results of tools, injected arguments, exclusive calls, interceptors, and tool nodes as graph
 // nodes.
+#include "tools/call_gate.hpp"
+
 #include <superstep/base/await.hpp>
 #include <superstep/checkpoint/store.hpp>
 #include <superstep/runtime/detail/runtime_access.hpp>
@@ -353,6 +355,23 @@ BOOST_AUTO_TEST_CASE(node_made_by_with_options_shares_equal_limits) {
   auto two_of_node = tool_node_options{};
   two_of_node.calls_at_once = 2;
   BOOST_TEST(most_of_both(two_of_node) <= 2);
+}
+
+BOOST_AUTO_TEST_CASE(limit_per_key_counts_the_calls_of_many_keys) {
+  auto gate = detail::call_gate{tool_limit{"pay", 1, "account"}};
+  const auto enter = [&](int account) {
+    return gate.for_call({{"account", account}})->try_acquire();
+  };
+  auto running = std::vector<limiter::permit>{};
+  for (auto account = 0; account < 300; ++account) {
+    auto permit = enter(account);
+    BOOST_TEST_REQUIRE(permit.has_value());
+    running.push_back(*std::move(permit));
+  }
+  for (auto account = 0; account < 300; ++account)
+    BOOST_TEST(!enter(account).has_value());
+  running.clear();
+  BOOST_TEST(enter(7).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(tool_limits_reject_zero_and_unknown_tools) {
