@@ -246,10 +246,10 @@ private:
   /// Returns the position after a `</tool_call>` that follows a single call, or `at` if there is
   /// none. Models often write that close tag without the open tag, and it must not remain as text.
   static std::size_t behind_stray_close(std::string_view text, std::size_t at) {
-    const auto begin = text.size() - text::trim_start(text.substr(at)).size();
-    if (begin >= text.size() || text[begin] != '<')
+    const auto space = space_before_tag_in(text.substr(at));
+    if (!space || at + space->length >= text.size() || text[at + space->length] != '<')
       return at;
-    const auto t = tag_at(text, begin);
+    const auto t = tag_at(text, at + space->length);
     return t && t->kind == tag_kind::block && t->closing ? t->to : at;
   }
 

@@ -49,15 +49,13 @@ void call_progress::add(std::string_view call, const tag& t) {
     return;
   if (inside_ && t.closing && t.word_index == word_) {
     close(call, t.from);
-  } else if (inside_ && !t.closing) {
-    // Either this tag is part of the value, or the value has no close tag. Which of the two is
-    // known only when the call is complete.
-    arguments_->settle();
   } else if (!inside_ && !t.closing && !t.value.empty()) {
     open(t);
     if (t.self_closing)
       close(call, t.to);
-  } else if (!inside_ && !t.closing && !t.self_closing) {
+  } else if (!t.closing && (inside_ || !t.self_closing)) {
+    // In a value, either this tag is part of it, or the value has no close tag. Which of the two is
+    // known only when the call is complete.
     arguments_->settle();
   } else {
     is_odd_ = true;
@@ -122,10 +120,12 @@ void call_progress::end() {
 void call_progress::advance(std::string_view call, std::size_t end) {
   if (!inside_ || !as_text_ || arguments_->is_settled() || end <= blank_)
     return;
-  const auto fresh = call.substr(blank_, end - blank_);
+  // A character of which only the first bytes have arrived may be white space.
+  const auto arrived = call.substr(blank_, end - blank_);
+  const auto fresh = arrived.substr(0, whole_text(arrived));
   const auto trimmed = text::trim(fresh);
   if (trimmed.empty()) {
-    blank_ = end;
+    blank_ += fresh.size();
     return;
   }
   // White space before the value is dropped. White space after it is held back, because it belongs
@@ -137,11 +137,10 @@ void call_progress::advance(std::string_view call, std::size_t end) {
     return;
   }
   const auto last = offset(trimmed.data() + trimmed.size());
-  const auto to = from + whole_text(call.substr(from, last - from));
-  if (to == from)
+  if (last == from)
     return;
-  arguments_->append_string(decode_entities(call.substr(from, to - from)));
-  shown_ = blank_ = to;
+  arguments_->append_string(decode_entities(call.substr(from, last - from)));
+  shown_ = blank_ = last;
 }
 
 stream::stream(const std::vector<protocol_tool>& tools, stream_options options,
@@ -184,11 +183,12 @@ bool stream::drop_stray_close(bool complete) {
   if (!after_call_)
     return true;
   const auto all = window_.view();
-  const auto at = all.size() - text::trim_start(all).size();
-  auto found = tag{};
-  if (at == all.size() && at < stray_space_max && !complete)
+  const auto space = space_before_tag_in(all);
+  if (space && space->may_grow && !complete)
     return false;
-  const auto what = at < all.size() && all[at] == '<' ? read_tag(all, at, found) : reading::none;
+  auto found = tag{};
+  const auto has_tag = space && space->length < all.size() && all[space->length] == '<';
+  const auto what = has_tag ? read_tag(all, space->length, found) : reading::none;
   if (what == reading::more && !complete)
     return false;
   if (what == reading::tag && found.kind == tag_kind::block && found.closing)

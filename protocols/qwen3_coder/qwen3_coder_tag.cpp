@@ -199,6 +199,19 @@ std::optional<tag> tag_cursor::next() {
   return {};
 }
 
+std::optional<space_before_tag> space_before_tag_in(std::string_view s) {
+  constexpr auto length_max = std::size_t{64};
+  constexpr auto character_max = std::size_t{3}; // of white space in UTF-8
+  auto out = space_before_tag{};
+  while (const auto next = text::space_at(s, out.length))
+    if (out.length += next; out.length > length_max)
+      return {};
+  const auto rest = s.substr(out.length);
+  out.may_grow = rest.empty() ||
+                 (rest.size() < character_max && static_cast<unsigned char>(rest.front()) >= 0x80);
+  return out;
+}
+
 reading opening_at(std::string_view all, std::size_t at, bool complete, tag& found) {
   auto what = read_tag(all, at, found);
   if (what == reading::more)
@@ -211,10 +224,12 @@ reading opening_at(std::string_view all, std::size_t at, bool complete, tag& fou
     return reading::none;
   // Ordinary text may contain tags like <tool>. Such a tag begins a call only if a name element
   // follows.
-  const auto rest = all.substr(found.to);
-  const auto name = all.size() - text::trim_start(rest).size();
-  if (name == all.size())
-    return complete || rest.size() > stray_space_max ? reading::none : reading::more;
+  const auto space = space_before_tag_in(all.substr(found.to));
+  if (!space)
+    return reading::none;
+  if (space->may_grow)
+    return complete ? reading::none : reading::more;
+  const auto name = found.to + space->length;
   auto child = tag{};
   const auto next = all[name] == '<' ? read_tag(all, name, child) : reading::none;
   if (next == reading::more && !complete)

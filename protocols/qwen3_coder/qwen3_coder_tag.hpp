@@ -64,8 +64,15 @@ private:
   return t.kind == tag_kind::call && !t.closing && !t.value.empty();
 }
 
-// Maximum white space between a call and a stray `</tool_call>` that belongs to it.
-inline constexpr auto stray_space_max = std::size_t{64};
+/// White space at the beginning of a text, before a tag that belongs to the text before it.
+struct space_before_tag {
+  std::size_t length = 0; ///< in bytes
+  /// Whether more text may continue the white space: the text ends in it, or inside a character.
+  bool may_grow = false;
+};
+/// Measures white space. A tag after more than 64 bytes of it does not belong to the text before,
+/// so that a stream need not hold back more. nullopt if there is more.
+[[nodiscard]] std::optional<space_before_tag> space_before_tag_in(std::string_view s);
 
 /// Whether a block, or a call outside a block, begins at `at`.
 /// @param complete whether the text is complete; if false, the result may be `more`

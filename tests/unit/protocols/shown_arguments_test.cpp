@@ -125,6 +125,49 @@ BOOST_DATA_TEST_CASE(stream_starts_one_tool_input_per_call,
   }
 }
 
+BOOST_AUTO_TEST_CASE(white_space_before_qwen_tags_may_be_cut_anywhere) {
+  const auto tools = tools_with(R"({"title":{"type":"string"}})");
+  const auto protocol = make_protocol("qwen3_coder").value();
+  const auto read = [&](const std::vector<std::string_view>& pieces) {
+    auto out = std::string{};
+    const auto reader =
+        protocol->stream(tools, {},
+                         [&](const protocol_event& e) {
+                           if (const auto* more = std::get_if<stream_text>(&e))
+                             out += more->text;
+                           if (const auto* call = std::get_if<stream_call>(&e))
+                             out += '[' + call->parsed.name + call->parsed.arguments + ']';
+                         },
+                         {});
+    for (const auto piece : pieces)
+      reader->write(piece);
+    reader->finish();
+    return out;
+  };
+  const auto begin = std::string{"<tool_call><function=job><parameter=title>"};
+  const auto close = std::string{"</parameter></function></tool_call>"};
+  const auto single = std::string{"<function=job></function>"};
+  const auto spaces = std::string(70, ' ');
+  const auto texts = std::vector<std::string>{
+      "<call>" + spaces + "<name>job</name></call>",
+      "<call>\xe3\x80\x80<name>job</name></call>",
+      single + spaces + "</tool_call>",
+      single + "\xe3\x80\x80</tool_call>after",
+      single + " \xc2\xa0</tool_call>",
+      begin + "xyz\n\xc2\xa0" + close,
+      begin + "\xe3\x80\x80 x&amp;\xc2\xa0y \xe2\x80\x89" + close,
+  };
+  for (const auto& text : texts) {
+    const auto whole = read({text});
+    for (auto at = std::size_t{1}; at < text.size(); ++at) {
+      const auto view = std::string_view{text};
+      BOOST_TEST(read({view.substr(0, at), view.substr(at)}) == whole, text << " cut at " << at);
+    }
+  }
+  BOOST_TEST(read({texts[3]}) == "[job{}]after");
+  BOOST_TEST(read({texts[5]}) == R"([job{"title":"xyz"}])");
+}
+
 BOOST_AUTO_TEST_CASE(call_with_repeated_string_parameter_is_rejected) {
   const auto tools = tools_with(R"({"command":{"type":"string"},"user":{"type":"string"}})");
   const auto text = "<job><command>a</command><user>x</user><user>y</user></job>";
