@@ -37,11 +37,6 @@ std::size_t line_below(const YAML::Node& root, std::string_view path) {
   return line_of(value_below(root, path));
 }
 
-/// Whether a value is `{{name}}` without quotes, which YAML reads as a mapping in a mapping.
-bool is_unquoted_placeholder(const YAML::Node& value) {
-  return value.IsMap() && value.size() == 1 && value.begin()->first.IsMap();
-}
-
 } // namespace
 
 void read_input(fields& root, agent_spec& into) {
@@ -52,7 +47,8 @@ void read_input(fields& root, agent_spec& into) {
   auto at = fields{node, "input", root.faults()};
   auto messages = json::value{};
   at.any("messages", messages);
-  if (node.IsMap() && messages.is_null())
+  const auto is_given = node.IsMap() && node["messages"] && !node["messages"].IsNull();
+  if (node.IsMap() && !is_given)
     at.missing("messages");
   at.done();
   if (messages.is_null())
@@ -67,11 +63,8 @@ void read_input(fields& root, agent_spec& into) {
     const auto& text = parsed.error().text;
     const auto colon = text.find(": ");
     const auto key = text.substr(0, colon);
-    const auto why = is_unquoted_placeholder(value_below(root.node(), key))
-                         ? std::string{"must be in quotes, such as \"{{question}}\", because { "
-                                       "begins a mapping in YAML"}
-                         : text.substr(colon == std::string::npos ? 0 : colon + 2);
-    return root.faults().add(line_below(root.node(), key), key, why);
+    return root.faults().add(line_below(root.node(), key), key,
+                             text.substr(colon == std::string::npos ? 0 : colon + 2));
   }
   parsed->move_places([&](const std::string& key) {
     return root.faults().is_overridden(key)

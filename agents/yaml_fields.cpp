@@ -32,7 +32,7 @@ std::optional<T> parse_number(std::string_view text) {
 }
 
 bool is_plain(const YAML::Node& node) {
-  return node.IsScalar() && node.Tag() != "!";
+  return node.IsScalar() && node.Tag() != "!" && node.Tag() != "tag:yaml.org,2002:str";
 }
 
 json::value scalar_to_json(const YAML::Node& node) {
@@ -48,6 +48,11 @@ json::value scalar_to_json(const YAML::Node& node) {
   if (auto real = parse_number<double>(text); real && std::isfinite(*real))
     return *real;
   return json::value(text);
+}
+
+/// Whether a value is `{{name}}` without quotes, which YAML reads as a mapping in a mapping.
+bool is_unquoted_placeholder(const YAML::Node& value) {
+  return value.IsMap() && value.size() == 1 && value.begin()->first.IsMap();
 }
 
 /// Converts a YAML value to JSON. Limits the number of values, because a small file can describe a
@@ -88,6 +93,12 @@ private:
   std::optional<json::value> object(const YAML::Node& node, const std::string& path, int depth) {
     auto out = json::object{};
     for (const auto& pair : node) {
+      if (!pair.first.IsScalar())
+        return refuse(pair.first, path,
+                      is_unquoted_placeholder(node)
+                          ? "must be in quotes, such as \"{{question}}\", because { begins a "
+                            "mapping in YAML"
+                          : "has a key that is not a text");
       const auto name = fmt::format("{}.{}", path, pair.first.Scalar());
       auto value = convert(pair.second, name, depth + 1);
       if (!value)

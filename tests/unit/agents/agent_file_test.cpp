@@ -223,6 +223,14 @@ const auto bad_files = std::vector<bad_file>{
     {"a response that is not an object",
      "model: {provider: scripted, path: a}\nresponse: {type: array}\n",
      "a.yaml:2: response: must be a JSON Schema of type object; providers accept no other type"},
+    {"a parameter without quotes",
+     "model: {provider: openai, model: m, api_key_env: '', parameters: {user: {{id}}}}\n",
+     "a.yaml:1: model.parameters.user: must be in quotes, such as \"{{question}}\", because { "
+     "begins a mapping in YAML"},
+    {"a null key of a schema",
+     "model: {provider: scripted, path: a}\n"
+     "response: {type: object, properties: {~: {type: object}}}\n",
+     "a.yaml:2: response.properties: has a key that is not a text"},
     {"an unknown response method",
      "model: {provider: scripted, path: a}\nresponse: {type: object}\nresponse_method: magic\n",
      "a.yaml:3: response_method: must be json_schema, json_object or tool_call, got 'magic'"},
