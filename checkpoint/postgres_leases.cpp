@@ -8,6 +8,8 @@
 #include <superstep/base/detail/assert.hpp>
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -143,21 +145,22 @@ std::int64_t postgres_leases::fence_of(std::string_view thread_id) {
   return found == held_.end() ? 0 : found->second.fence;
 }
 
-/// Asks the server for threads. Returns the fences of those that it grants, by thread id.
-result<std::map<std::string, std::int64_t>>
-postgres_leases::ask(const std::vector<std::string>& threads, bool takes_over) {
+/// Asks the server for threads. Returns the fences of those that it grants, by thread id. The
+/// caller holds the mutex of the connection until it has added the leases, so that they are added
+/// in the order of the server's answers.
+result<postgres_leases::grants> postgres_leases::ask(const std::vector<std::string>& threads,
+                                                     bool takes_over) {
   const auto names = views_of(threads);
   auto given = pg_parameters{};
   given.add(holder_);
   given.add(std::span<const std::string_view>{names});
   given.add(std::int64_t{lease_time_.count()});
   given.add(takes_over);
-  const auto lock = std::scoped_lock{connection_mutex_};
   const auto rows = connection_.run(
       "select o_thread, o_fence from superstep_threads.take_leases($1, $2, $3, $4)", given);
   if (!rows)
     return rows.error();
-  auto out = std::map<std::string, std::int64_t>{};
+  auto out = grants{};
   for (auto i = 0; i < rows->size(); ++i)
     out.emplace(rows->text(i, 0), rows->number(i, 1));
   return out;
@@ -167,6 +170,7 @@ result<lease_ptr> postgres_leases::take_now(const std::string& thread_id, bool t
                                             lease_ptr own) {
   auto left = reconnect_clock{reconnect_};
   while (true) {
+    auto asking = std::unique_lock{connection_mutex_};
     const auto granted = ask({thread_id}, takes_over);
     if (granted) {
       const auto found = granted->find(thread_id);
@@ -176,6 +180,7 @@ result<lease_ptr> postgres_leases::take_now(const std::string& thread_id, bool t
       const auto lock = std::scoped_lock{mutex_};
       return use(thread_id, add(thread_id, found->second), std::move(own));
     }
+    asking.unlock();
     if (granted.error().code != make_error_code(errc::io_failed) || !left.wait())
       return unavailable(granted.error());
   }
@@ -237,46 +242,66 @@ void postgres_leases::work() {
   give_back(lock);
 }
 
-/// Asks for the threads that runs wait for. Releases the lock while it does.
-void postgres_leases::poll(lock_type& lock) {
-  auto waiting = std::exchange(waiting_, {});
-  lock.unlock();
-  auto runs = std::vector<waiting_run>{};
-  auto threads = std::vector<std::string>{};
-  for (auto& run : waiting) {
-    // A run of this process may have taken the thread over since. The server would grant the thread
-    // to this process again, and that run would lose it.
-    if (auto given = use_if_held(run.thread_id, run.own)) {
-      run.own.reset();
-      run.done(std::move(given));
-    } else {
-      threads.push_back(run.thread_id);
-      runs.push_back(std::move(run));
-    }
-  }
-  if (runs.empty()) {
-    lock.lock();
-    return;
-  }
-  std::ranges::sort(threads);
-  threads.erase(std::ranges::unique(threads).begin(), threads.end());
-  const auto granted = ask(threads, false);
+/// Moves the runs that get a lease to `ready`, in order.
+template <class Give>
+void postgres_leases::move_ready(std::vector<waiting_run>& runs,
+                                 std::vector<std::pair<waiting_run, lease_ptr>>& ready, Give give) {
   auto left = std::vector<waiting_run>{};
   for (auto& run : runs) {
-    const auto found = granted ? granted->find(run.thread_id) : decltype(granted->end()){};
-    if (granted && found != granted->end()) {
-      lock.lock();
-      auto given = use(run.thread_id, add(run.thread_id, found->second), std::move(run.own));
-      lock.unlock();
-      run.done(std::move(given));
-    } else if (!granted && (granted.error().code != make_error_code(errc::io_failed) ||
-                            steady::now() - run.since >= reconnect_)) {
+    if (auto given = give(run))
+      ready.emplace_back(std::move(run), std::move(given));
+    else
+      left.push_back(std::move(run));
+  }
+  runs = std::move(left);
+}
+
+/// Asks for the threads that runs wait for. Releases the lock while it does.
+void postgres_leases::poll(lock_type& lock) {
+  auto runs = std::exchange(waiting_, {});
+  lock.unlock();
+  auto ready = std::vector<std::pair<waiting_run, lease_ptr>>{};
+  auto why = std::optional<error>{};
+  {
+    const auto asking = std::scoped_lock{connection_mutex_};
+    // A run of this process may have taken a thread over since. The server would grant that thread
+    // to this process again, and the run would lose it.
+    move_ready(runs, ready, [&](waiting_run& run) { return use_if_held(run.thread_id, run.own); });
+    auto threads = std::vector<std::string>{};
+    for (const auto& run : runs)
+      threads.push_back(run.thread_id);
+    std::ranges::sort(threads);
+    threads.erase(std::ranges::unique(threads).begin(), threads.end());
+    const auto granted = threads.empty() ? result<grants>{grants{}} : ask(threads, false);
+    if (granted)
+      move_ready(runs, ready, [&](waiting_run& run) -> lease_ptr {
+        const auto found = granted->find(run.thread_id);
+        if (found == granted->end())
+          return nullptr;
+        const auto adding = std::scoped_lock{mutex_};
+        return use(run.thread_id, add(run.thread_id, found->second), run.own);
+      });
+    else
+      why = granted.error();
+  }
+  for (auto& [run, given] : ready) {
+    run.own.reset();
+    run.done(std::move(given));
+  }
+  const auto is_over = [&](const waiting_run& run) {
+    return why && (why->code != make_error_code(errc::io_failed) ||
+                   steady::now() - run.since >= reconnect_);
+  };
+  auto left = std::vector<waiting_run>{};
+  for (auto& run : runs) {
+    if (is_over(run)) {
       run.own.reset(); // before the callback, so that the next run in the queue can proceed
-      run.done(unavailable(granted.error()));
+      run.done(unavailable(*why));
     } else {
       left.push_back(std::move(run));
     }
   }
+  ready.clear();
   runs.clear();
   lock.lock();
   std::ranges::move(left, std::back_inserter(waiting_));

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace superstep::detail {
@@ -70,14 +71,17 @@ private:
     callback done;
     std::chrono::steady_clock::time_point since;
   };
+  using grants = std::map<std::string, std::int64_t>; // fences by thread id
   using lock_type = std::unique_lock<std::mutex>;
 
   held_lease& add(const std::string& thread_id, std::int64_t fence);
+  template <class Give>
+  static void move_ready(std::vector<waiting_run>& runs,
+                         std::vector<std::pair<waiting_run, lease_ptr>>& ready, Give give);
   [[nodiscard]] lease_ptr use(const std::string& thread_id, held_lease& held, lease_ptr own);
   [[nodiscard]] lease_ptr use_if_held(const std::string& thread_id, const lease_ptr& own);
   void release(const std::string& thread_id, std::int64_t fence) noexcept;
-  [[nodiscard]] result<std::map<std::string, std::int64_t>>
-  ask(const std::vector<std::string>& threads, bool takes_over);
+  [[nodiscard]] result<grants> ask(const std::vector<std::string>& threads, bool takes_over);
   [[nodiscard]] result<lease_ptr> take_now(const std::string& thread_id, bool takes_over,
                                            lease_ptr own);
   void work();
