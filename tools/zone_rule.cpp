@@ -70,10 +70,10 @@ public:
   /// Skips the name of a time, such as `CET` or `<-03>`.
   bool name() {
     const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
-    const auto end = is_at('<')
-                         ? rest_.find('>') + 1 // 0 if there is none
-                         : static_cast<std::size_t>(std::ranges::find_if_not(rest_, is_letter) -
-                                                    rest_.begin());
+    const auto end =
+        is_at('<')
+            ? rest_.find('>') + 1 // 0 if there is none
+            : static_cast<std::size_t>(std::ranges::find_if_not(rest_, is_letter) - rest_.begin());
     if (end < 3)
       return false;
     rest_.remove_prefix(end);
@@ -161,10 +161,9 @@ std::optional<seconds> offset_by_rule(std::string_view rule, std::int64_t moment
   if (!start || !end || !reader.at_end())
     return {};
   const auto now = sys_seconds{seconds{moment}};
-  const auto year =
-      std::chrono::year_month_day{std::chrono::floor<days>(now + standard)}.year();
-  const auto starts = start->in(year) - standard;
-  const auto ends = end->in(year) - summer;
+  const auto year = std::chrono::year_month_day{std::chrono::floor<days>(now + standard)}.year();
+  const auto starts = start->in(year)-standard;
+  const auto ends = end->in(year)-summer;
   const auto is_summer =
       starts < ends ? starts <= now && now < ends : !(ends <= now && now < starts);
   return is_summer ? summer : standard;
