@@ -182,7 +182,7 @@ tool_output read_tool_output(nb::handle from, const std::string& tool) {
   try {
     return output_of(to_json(from, "the result of tool '" + tool + "'"));
   } catch (const nb::builtin_exception&) { // no JSON form, e.g. a date
-    out.content = nb::str(from).c_str();
+    out.content = text_of(nb::str(from), "the result of tool '" + tool + "'");
   }
   return out;
 }

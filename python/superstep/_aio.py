@@ -48,6 +48,7 @@ class _Loop:
         self.number = next(_numbers)
         self._reference = weakref.ref(loop)
         self.work: deque[Callable[[], None]] = deque()
+        self.is_woken = False  # whether _drain() is scheduled, or runs and will see new work
         self.tasks: set[asyncio.Task[Any]] = set()
         self.results: Any = None  # the queue of this loop's callers
         self.futures: dict[int, asyncio.Future[Any]] = {}
@@ -73,27 +74,31 @@ class _Loop:
         traceback would keep the loop alive.
         """
         self.work.append(work)
-        if len(self.work) == 1:
+        if not self.is_woken:
+            self.is_woken = True
             try:
                 self.loop.call_soon_threadsafe(self._drain)
             except RuntimeError:
+                self.is_woken = False
                 self.work.clear()
                 return False
         return True
 
     def _drain(self) -> None:
-        while self.work:
-            # The last function stays in the list while it runs, so that post() wakes the loop again
-            # only for functions that this call does not see.
-            work = self.work[0]
-            try:
-                work()
-            except Exception as error:
-                self.loop.call_exception_handler(
-                    {"message": "superstep: a callback failed", "exception": error}
-                )
-            finally:
-                self.work.popleft()
+        # Another thread may add work after the last look at the list and before the flag is reset, so
+        # the list is looked at once more. Two calls of this function at once do no harm.
+        while True:
+            while self.work:
+                work = self.work.popleft()
+                try:
+                    work()
+                except Exception as error:
+                    self.loop.call_exception_handler(
+                        {"message": "superstep: a callback failed", "exception": error}
+                    )
+            self.is_woken = False
+            if not self.work:
+                return
 
 
 def _loop_of(loop: asyncio.AbstractEventLoop) -> _Loop:
@@ -184,8 +189,18 @@ def submit(number: int, coroutine: Any, call: Any) -> _Handle:
     return handle
 
 
+class _Exit:
+    """The exception of a coroutine that asyncio would raise in the thread of the loop, and end it."""
+
+    def __init__(self, failure: BaseException) -> None:
+        self.failure = failure
+
+
 async def _run(awaitable: Awaitable[Any]) -> Any:
-    return await awaitable
+    try:
+        return await awaitable
+    except (SystemExit, KeyboardInterrupt) as failure:
+        return _Exit(failure)
 
 
 def _end(loop: _Loop, task: asyncio.Task[Any], call: Any, coroutine: Any) -> None:
@@ -197,7 +212,11 @@ def _end(loop: _Loop, task: asyncio.Task[Any], call: Any, coroutine: Any) -> Non
         call._complete(None, asyncio.CancelledError("the task was cancelled"))
         return
     failure = task.exception()
-    call._complete(None if failure is not None else task.result(), failure)
+    result = None if failure is not None else task.result()
+    if isinstance(result, _Exit):
+        failure = result.failure
+        result = None
+    call._complete(result, failure)
 
 
 def cancel(handle: _Handle) -> None:

@@ -275,6 +275,8 @@ async def arun_each(
     """Awaits a run for each input, at most ``concurrency`` at once. Returns results or exceptions."""
     import asyncio
 
+    if concurrency < 1:
+        raise ValueError("concurrency must be at least 1")
     places = asyncio.Semaphore(concurrency)
 
     async def bounded(item: Any) -> Any:

@@ -3,14 +3,20 @@
 
 import asyncio
 import gc
+import itertools
 import operator
 import pickle
+import sys
+import threading
+import time
+import typing
 import weakref
 from typing import Annotated, Any, TypedDict
 
 import pytest
 
 import superstep as ss
+from superstep import _aio
 
 
 class State(TypedDict, total=False):
@@ -398,3 +404,77 @@ def test_add_messages_replaces_by_id() -> None:
 
 def test_graph_is_drawn() -> None:
     assert "n0" in chain(add_one).mermaid()
+
+
+def test_keys_with_qualifiers_keep_their_reducer() -> None:
+    class State(typing.TypedDict):
+        a: typing.NotRequired[typing.Annotated[list[str], operator.add]]
+        b: typing.Annotated[typing.Required[list[str]], operator.add]
+
+    graph = ss.Graph(State)
+    graph.add("n", lambda state: {"a": ["n"], "b": ["n"]})
+    app = graph.edge(ss.START, "n").compile()
+    assert app.invoke({"a": ["in"], "b": ["in"]}) == {"a": ["in", "n"], "b": ["in", "n"]}
+    assert app.invoke({"b": ["in"]}) == {"a": ["n"], "b": ["in", "n"]}
+
+
+def test_exit_in_a_coroutine_is_raised_by_the_run() -> None:
+    async def leave(state: dict[str, Any]) -> dict[str, Any]:
+        sys.exit(4)
+
+    async def wait(state: dict[str, Any]) -> dict[str, Any]:
+        await asyncio.sleep(0.2)
+        return {"n": 1}
+
+    def app_of(body: Any) -> ss.CompiledGraph:
+        return ss.Graph({"n": None}).add("n", body).edge(ss.START, "n").compile()
+
+    other = threading.Thread(target=app_of(wait).invoke, args=({"n": 0},), daemon=True)
+    other.start()
+    with pytest.raises(SystemExit) as raised:
+        app_of(leave).invoke({"n": 0})
+    assert raised.value.code == 4
+    other.join(30)
+    assert not other.is_alive()
+    assert app_of(wait).invoke({"n": 0}) == {"n": 1}
+
+
+def test_work_of_many_threads_reaches_the_loop() -> None:
+    loop = asyncio.new_event_loop()
+    runner = threading.Thread(target=loop.run_forever, daemon=True)
+    runner.start()
+    target = _aio._Loop(loop)
+    each, threads = 20_000, 4
+    left = itertools.count(each * threads - 1, -1)
+    done = threading.Event()
+
+    def work() -> None:
+        if next(left) == 0:
+            done.set()
+
+    def post() -> None:
+        for i in range(each):
+            target.post(work)
+            if i % 3 == 0:
+                time.sleep(0)  # the loop empties its list meanwhile
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        posting = [threading.Thread(target=post) for _ in range(threads)]
+        for thread in posting:
+            thread.start()
+        for thread in posting:
+            thread.join()
+        assert done.wait(30)
+    finally:
+        sys.setswitchinterval(interval)
+    loop.call_soon_threadsafe(loop.stop)
+    runner.join()
+    loop.close()
+
+
+def test_batch_with_no_concurrency_is_refused() -> None:
+    app = ss.Graph({"n": None}).add("n", lambda state: {"n": 1}).edge(ss.START, "n").compile()
+    with pytest.raises(ValueError, match="concurrency must be at least 1"):
+        asyncio.run(app.abatch([{"n": 0}], concurrency=0))

@@ -157,3 +157,28 @@ def test_plain_function_is_a_tool(script: str) -> None:
 
 def test_importable_tool_pickles_by_name() -> None:
     assert pickle.loads(pickle.dumps(importable)) is importable
+
+
+def test_result_whose_text_is_not_unicode_is_an_error() -> None:
+    class Answer:
+        def __init__(self, text: str) -> None:
+            self.text = text
+
+        def __str__(self) -> str:
+            return self.text
+
+    def answers(text: str) -> str:
+        def look() -> object:
+            """Looks."""
+            return Answer(text)
+
+        def model(messages: list[Any], tools: list[Any]) -> Any:
+            if len(messages) > 1:
+                return "done"
+            return {"role": "ai", "tool_calls": [{"name": "look", "args": {}, "id": "1"}]}
+
+        result = ss.create_agent(model, [look]).invoke("x")
+        return str(result["messages"][2]["content"])
+
+    assert answers("a\0b") == "a\0b"
+    assert answers("\udcff").startswith("Error: UnicodeEncodeError")
