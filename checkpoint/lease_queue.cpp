@@ -17,6 +17,12 @@ checkpoint_error effect_already_started(std::string_view thread_id) {
           "for that run, then resume the thread"};
 }
 
+error thread_taken_over(std::string_view thread_id) {
+  return {make_error_code(checkpoint_errc::conflict),
+          "thread '" + std::string{thread_id} +
+              "' was taken over by another run: run again to resume from the stored state"};
+}
+
 class lease_queue::lease final : public thread_lease {
 public:
   lease(std::shared_ptr<lease_queue> queue, std::string thread_id)

@@ -18,6 +18,9 @@ namespace superstep::detail {
 /// recorded the start of this effect.
 [[nodiscard]] checkpoint_error effect_already_started(std::string_view thread_id);
 
+/// Returns the error of a run that has lost the lease on its thread.
+[[nodiscard]] error thread_taken_over(std::string_view thread_id);
+
 /// Grants leases on the threads of one checkpointer to the runs of this process. Each thread has
 /// one holder at a time, and waiting runs get the lease in the order of their requests. Leases
 /// share ownership of the queue. All members may be called from any operating-system thread.

@@ -5,6 +5,7 @@
 #include "threads/thread_run.hpp"
 
 #include "base/utf8.hpp"
+#include "checkpoint/lease_queue.hpp"
 
 #include <algorithm>
 #include <array>
@@ -352,28 +353,27 @@ void thread_run::store(bool may_wait) {
 }
 
 detail::effect_journal thread_run::journal() const {
-  const auto* outermost = this;
-  while (outermost->above_ != nullptr)
-    outermost = outermost->above_;
   auto out = detail::effect_journal{checkpointer_};
-  if (outermost->lease_)
-    out.lease = outermost->lease_;
+  if (const auto& held = lease())
+    out.lease = held;
   return out;
 }
 
-/// Whether no other run has taken the thread over. Nested runs use the lease of the outermost run.
+/// Returns the lease of the outermost run, which nested runs use as well; null if it has none.
+const lease_ptr& thread_run::lease() const noexcept {
+  return above_ != nullptr ? above_->lease() : lease_;
+}
+
+/// Whether no other run has taken the thread over.
 bool thread_run::may_write() const noexcept {
-  if (above_ != nullptr)
-    return above_->may_write();
-  return !lease_ || lease_->is_held();
+  const auto& held = lease();
+  return !held || held->is_held();
 }
 
 std::optional<error> thread_run::take_over() const {
   if (may_write())
     return std::nullopt;
-  return error{make_error_code(checkpoint_errc::conflict),
-               "thread '" + key_.thread_id +
-                   "' was taken over by another run: run again to resume from the stored state"};
+  return detail::thread_taken_over(key_.thread_id);
 }
 
 /// Calls a checkpointer. If it fails, failure() returns the error, and the lane fails the run at

@@ -158,6 +158,7 @@ private:
   [[nodiscard]] result<void> take_up(run_state&, detail::run_input&&, const run_config&,
                                      const nesting*);
   [[nodiscard]] std::size_t count_waiting() const noexcept;
+  [[nodiscard]] const lease_ptr& lease() const noexcept;
   [[nodiscard]] bool may_write() const noexcept;
   void store(bool may_wait = false);
   template <class Call>

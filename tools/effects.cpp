@@ -3,6 +3,7 @@
 // the key that identifies a call when it is repeated.
 #include "base/digest.hpp"
 #include "base/utf8.hpp"
+#include "checkpoint/lease_queue.hpp"
 #include "effect_text.hpp"
 
 #include <superstep/base/await.hpp>
@@ -89,8 +90,7 @@ public:
     co_await waiting;
     journal_.records->check(of_);
     if (!journal_.may_write())
-      throw checkpoint_error{make_error_code(checkpoint_errc::conflict),
-                             "thread '" + of_.thread_id + "' was taken over by another run"};
+      throw checkpoint_error{detail::thread_taken_over(of_.thread_id)};
   }
 
 private:
