@@ -35,7 +35,7 @@ batch_spaces::batch_spaces(std::span<const pending_write> batch) {
     if (is_new)
       all_.push_back(&j);
     else if (auto& first = all_[static_cast<std::size_t>(found->second) - 1];
-             j.compares_head && !first->compares_head)
+             j.before && !first->before)
       first = &j;
   }
 }
@@ -72,8 +72,7 @@ batch_columns::batch_columns(std::span<const pending_write> batch, const databas
     spaces_.thread.emplace_back(first->head->key.thread_id);
     spaces_.ns.emplace_back(first->head->key.ns);
     spaces_.fence.push_back(leases.fence_of(first->head->key.thread_id));
-    spaces_.before.push_back(first->compares_head ? std::optional<std::string_view>{first->before}
-                                                  : std::nullopt);
+    spaces_.before.emplace_back(first->before);
   }
   for (const auto& j : batch) {
     const auto space = spaces.of(j);

@@ -30,7 +30,7 @@ error conflict_error(const batch_conflict& conflict, const pending_write& of) {
   const auto& thread_id = of.thread->thread_id;
   switch (conflict.what) {
   case batch_conflict::kind::head:
-    return written_by_another_run(thread_id, conflict.found, of.before);
+    return written_by_another_run(thread_id, conflict.found, of.before.value_or(""));
   case batch_conflict::kind::lease:
     return {checkpoint_errc::conflict,
             "thread '" + thread_id +

@@ -127,9 +127,9 @@ public:
   }
 
 private:
-  /// The number of outputs at the time when the newest one had the number `newest`.
+  /// The number of outputs, or more, at the time when the newest one had the number `newest`.
   struct count_at {
-    std::int64_t newest = -1;
+    std::int64_t newest = 0;
     std::int64_t outputs = 0;
   };
 
@@ -140,8 +140,7 @@ private:
     constexpr auto deleted_part = std::size_t{16};
     const auto newest = number(newest_);
     const auto maximum = static_cast<std::int64_t>(options_.entries_max);
-    const auto is_recent = before.newest >= 0 && newest >= before.newest;
-    if (is_recent && before.outputs + newest - before.newest <= maximum)
+    if (newest >= before.newest && before.outputs + newest - before.newest <= maximum)
       return before;
     const auto outputs = number(count_);
     if (outputs <= maximum)
@@ -186,7 +185,8 @@ private:
   statement shrink_;
   statement clear_;
   statement sweep_;
-  count_at counted_;
+  // The first put() counts the outputs.
+  count_at counted_{0, static_cast<std::int64_t>(options_.entries_max)};
   std::string failure_;
 };
 

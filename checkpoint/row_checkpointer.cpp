@@ -293,7 +293,6 @@ void row_checkpointer::impl::put(const thread_key& key, checkpoint_ptr point, bo
             " or a newer one: another run is writing to it; nothing was overwritten: run again "
             "to resume from there"};
   j.before = newest;
-  j.compares_head = true;
   j.layout = writer_->layout_text(point->layout);
   j.ends_effects = key.ns.empty() && std::exchange(thread->may_have_effects, false);
   const auto ends_effects = j.ends_effects;
@@ -363,10 +362,8 @@ void row_checkpointer::impl::put_effect(std::string_view thread_id, effect_write
   j.head = namespace_of(*thread, {std::string{thread_id}, {}});
   // Another run that has taken the thread over may have had the effect already, and have deleted
   // the record with its next checkpoint. A thread without checkpoints has no effects of other runs.
-  if (const auto& newest = j.head->newest.saved.checkpoint; j.head->is_known && newest) {
+  if (const auto& newest = j.head->newest.saved.checkpoint; j.head->is_known && newest)
     j.before = newest->id;
-    j.compares_head = true;
-  }
   const auto name = effect.key;
   j.effect = std::move(effect);
   writer_->enqueue(std::move(j));

@@ -129,9 +129,9 @@ void sqlite_sink::check_heads(std::span<pending_write> batch) {
     ++epoch_; // another connection has written: cached ids of newest checkpoints may be outdated
   auto seen = std::set<const namespace_head*>{};
   for (auto& j : batch) {
-    if (!j.compares_head && !j.effect && j.head->epoch != epoch_)
+    if (!j.before && !j.effect && j.head->epoch != epoch_)
       (void)thread_no(*j.head);
-    if (!j.compares_head || !seen.insert(j.head.get()).second)
+    if (!j.before || !seen.insert(j.head.get()).second)
       continue;
     const auto is_known = std::exchange(j.head->epoch, epoch_) == epoch_ && j.head->thread_no != 0;
     if (is_known && j.head->written == j.before)
@@ -139,7 +139,7 @@ void sqlite_sink::check_heads(std::span<pending_write> batch) {
     const auto found = thread_no(*j.head);
     const auto head = found == 0 ? std::string{} : head_of(found);
     if (head != j.before)
-      fail(*j.thread, written_by_another_run(j.thread->thread_id, head, j.before));
+      fail(*j.thread, written_by_another_run(j.thread->thread_id, head, *j.before));
   }
 }
 

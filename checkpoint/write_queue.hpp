@@ -86,10 +86,9 @@ struct pending_write {
   /// The id of the checkpoint that `row` is a delta to; empty if `row` is complete (see
   /// docs/checkpoint-format.md).
   std::string base;
-  /// Whether `before` is the id that the newest checkpoint of the namespace must have in the
-  /// database before this write. If it has another one, another run has written to the thread.
-  bool compares_head = false;
-  std::string before;
+  /// The id that the newest checkpoint of the namespace must have in the database before this
+  /// write; see check_heads(). Set for each checkpoint; unset if the entry does not compare it.
+  std::optional<std::string> before;
   std::shared_ptr<const std::string> layout;
   std::int64_t chain = 0; ///< see stored_checkpoint
   std::int64_t whole = 0; ///< see stored_checkpoint
