@@ -14,6 +14,12 @@ namespace superstep::text {
 /// Returns the length in bytes of the white-space character at `at`; 0 if there is none. Unicode's
 /// spaces count, because models write no-break and ideographic spaces around values.
 [[nodiscard]] std::size_t space_at(std::string_view s, std::size_t at) noexcept;
+/// Whether the text may begin with white space when more text follows: it is empty or ends within a
+/// character that may be a space.
+[[nodiscard]] inline bool may_become_space(std::string_view s) noexcept {
+  constexpr auto space_bytes_max = std::size_t{3};
+  return s.empty() || (s.size() < space_bytes_max && static_cast<unsigned char>(s.front()) >= 0x80);
+}
 /// Returns the text without white space at its beginning.
 [[nodiscard]] std::string_view trim_start(std::string_view s) noexcept;
 /// Returns the text without white space at both ends.

@@ -188,9 +188,7 @@ scanner::step scanner::tag(std::string_view text, bool complete) {
     probe_ = std::max(probe_, at_ + open_tag.size());
     while (const auto length = text::space_at(text, probe_))
       probe_ += length;
-    // A Unicode space of several bytes may have arrived only in part.
-    const auto left = text.size() - probe_;
-    if (!complete && (left == 0 || (left < 3 && static_cast<unsigned char>(text[probe_]) >= 0x80)))
+    if (!complete && text::may_become_space(text.substr(probe_)))
       return step::wait;
     if (probe_ < text.size() && text[probe_] == '{')
       return step::nested;

@@ -201,14 +201,11 @@ std::optional<tag> tag_cursor::next() {
 
 std::optional<space_before_tag> space_before_tag_in(std::string_view s) {
   constexpr auto length_max = std::size_t{64};
-  constexpr auto character_max = std::size_t{3}; // of white space in UTF-8
   auto out = space_before_tag{};
   while (const auto next = text::space_at(s, out.length))
     if (out.length += next; out.length > length_max)
       return {};
-  const auto rest = s.substr(out.length);
-  out.may_grow = rest.empty() ||
-                 (rest.size() < character_max && static_cast<unsigned char>(rest.front()) >= 0x80);
+  out.may_grow = text::may_become_space(s.substr(out.length));
   return out;
 }
 
