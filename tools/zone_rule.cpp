@@ -31,7 +31,7 @@ struct change {
   int day = 0;
   seconds time = hours{2};
 
-  [[nodiscard]] sys_seconds in(std::chrono::year year) const {
+  [[nodiscard]] sys_seconds moment_in(std::chrono::year year) const {
     const auto first = sys_days{year / 1 / 1};
     switch (kind) {
     case form::weekday:
@@ -162,8 +162,8 @@ std::optional<seconds> offset_by_rule(std::string_view rule, std::int64_t moment
     return {};
   const auto now = sys_seconds{seconds{moment}};
   const auto year = std::chrono::year_month_day{std::chrono::floor<days>(now + standard)}.year();
-  const auto starts = start->in(year)-standard;
-  const auto ends = end->in(year)-summer;
+  const auto starts = start->moment_in(year) - standard;
+  const auto ends = end->moment_in(year) - summer;
   const auto is_summer =
       starts < ends ? starts <= now && now < ends : !(ends <= now && now < starts);
   return is_summer ? summer : standard;
