@@ -9,6 +9,7 @@
 #include <superstep/base/await.hpp>
 #include <superstep/base/detail/awaited_ref.hpp>
 #include <superstep/models/chat_model.hpp>
+#include <superstep/runtime/detail/runtime_access.hpp>
 #include <superstep/runtime/graph_error.hpp>
 
 #include <algorithm>
@@ -151,6 +152,7 @@ model_request request_of(model_turn turn, const runtime& rt, const context_ptr& 
   request.messages = std::move(turn.messages);
   request.tools = std::move(turn.tools);
   request.run_key = rt.config().run_id;
+  request.config = detail::runtime_access::share_config(rt);
   request.turn = turn.turn;
   request.parameters = std::move(turn.parameters);
   request.format = std::move(turn.format);

@@ -3,6 +3,7 @@
 // has the simpler form that agent files use.
 #include <superstep/agents/prebuilt_middleware.hpp>
 #include <superstep/messages/history.hpp>
+#include <superstep/runtime/detail/runtime_access.hpp>
 
 #include <memory>
 #include <stdexcept>
@@ -58,6 +59,7 @@ model_request request_for(const message_list& messages, std::size_t cut,
   request.messages.push_back(human_message(buffer_string(old)));
   request.tools = std::make_shared<const std::vector<tool_definition>>();
   request.run_key = rt.config().run_id;
+  request.config = detail::runtime_access::share_config(rt);
   return request;
 }
 

@@ -18,6 +18,8 @@
 
 namespace superstep {
 
+struct run_config;
+
 /// Reasons why a model returned no answer. Provider models report a reason only after their own
 /// retries, so callers need not repeat the request.
 enum class model_errc {
@@ -115,6 +117,7 @@ struct model_request {
   /// Tools that the model may call; an empty list: none. Null: those of bind_tools(), if any.
   tool_definitions tools{};
   std::string run_key{}; ///< key of the row or run; selects recorded answers and seeds jitter
+  std::shared_ptr<const run_config> config{}; ///< that of the run; null if the caller is not a node
   /// The turn of the conversation: the number of AI messages before this call. An agent whose state
   /// counts the model calls, such as chat_state, passes that count.
   std::uint32_t turn = 0;

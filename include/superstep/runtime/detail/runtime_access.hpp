@@ -19,6 +19,10 @@ struct runtime_access {
                                     std::int64_t step, std::uint32_t task_index) {
     return {std::move(config), node, step, task_index};
   }
+  [[nodiscard]] static const std::shared_ptr<const run_config>&
+  share_config(const runtime& rt) noexcept {
+    return rt.config_;
+  }
   static void set_stop(runtime& rt, std::stop_token stop) noexcept { rt.stop_ = std::move(stop); }
   static void set_deadline(runtime& rt,
                            std::optional<std::chrono::steady_clock::time_point> due) noexcept {
