@@ -44,15 +44,27 @@ std::string text_in(const json::object& kept) {
 }
 
 std::string recall(const recall_options& options, const recall_args& given) {
+  constexpr auto page = std::size_t{256};
+  const auto about = given.about.value_or("");
   auto query = store_query{};
   query.prefix = options.ns;
-  query.limit = options.items_max;
+  query.limit = page;
   auto out = std::string{};
-  for (const auto& item : given.memory->search(query)) {
-    const auto text = text_in(item.value);
-    const auto about = given.about.value_or("");
-    if (item.ns == options.ns && (holds(item.key, about) || holds(text, about)))
+  auto left = options.items_max;
+  auto has_more = true;
+  // The store searches all namespaces below the prefix, so the number of its items is no limit of
+  // what is found here.
+  while (has_more && left > 0) {
+    const auto items = given.memory->search(query);
+    for (const auto& item : items) {
+      const auto text = text_in(item.value);
+      if (left == 0 || item.ns != options.ns || !(holds(item.key, about) || holds(text, about)))
+        continue;
       out += (out.empty() ? "" : "\n") + item.key + ": " + text;
+      --left;
+    }
+    has_more = items.size() == page;
+    query.offset += page;
   }
   return out.empty() ? "Nothing of that is remembered." : out;
 }

@@ -106,7 +106,7 @@ struct remember_options {
 /// Options of make_recall().
 struct recall_options {
   store_namespace ns{"memories"}; ///< where to search
-  std::size_t items_max = 1'000;  ///< maximum number of memories that one call reads
+  std::size_t items_max = 1'000;  ///< maximum number of memories in a result
 };
 
 /// Makes the tool `remember` with the arguments `key` and `text`. A call stores the text under the
