@@ -86,14 +86,45 @@ def storable(
     elif issubclass(cls, tuple) and hasattr(cls, "_fields"):
         _register(cls, _Form(_KEYWORDS, lambda o: dict(o._asdict()), lambda kw: cls(**kw)))
     elif hasattr(cls, "model_validate") and hasattr(cls, "model_dump"):
-        form = _Form(_MODEL, lambda o: o.model_dump(), cls.model_validate, "model_validate_json")
-        _register(cls, form)
+        _register(cls, _model_form(cls))
     else:
         raise TypeError(
             f"storable: {cls.__qualname__} is not a dataclass, named tuple, enumeration or model of "
             "pydantic; pass dump= and load="
         )
     return cls
+
+
+def _model_form(cls: Any) -> _Form:
+    """Returns how models of pydantic are stored: their fields by name, without computed fields."""
+    import inspect
+
+    is_root = getattr(cls, "__pydantic_root_model__", False)
+    fields = {} if is_root else cls.model_fields
+    hidden = [name for name, field in fields.items() if field.exclude]
+    allows_more = is_root or cls.model_config.get("extra") == "allow"
+    by_name: dict[str, bool] = {}
+    if "by_name" in inspect.signature(cls.model_validate).parameters:
+        by_name = {"by_name": True, "by_alias": False}
+    elif any(f.alias or f.validation_alias for f in fields.values()):  # before pydantic 2.11
+        if not cls.model_config.get("populate_by_name"):
+            raise TypeError(
+                f"storable: {cls.__qualname__} has fields with an alias; set populate_by_name=True in its "
+                "model_config, or pass dump= and load="
+            )
+
+    def dump(model: Any) -> Any:
+        content = model.model_dump(round_trip=True)
+        for name in hidden:
+            content[name] = getattr(model, name)
+        return content
+
+    def load(content: Any) -> Any:
+        if not allows_more:  # checkpoints of earlier versions contain computed fields
+            content = {name: value for name, value in content.items() if name in fields}
+        return cls.model_validate(content, **by_name)
+
+    return _Form(_MODEL, dump, load, "model_validate_json")
 
 
 def _add_standard() -> None:
