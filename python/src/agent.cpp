@@ -8,7 +8,9 @@
 #include "convert.hpp"
 #include "failure.hpp"
 #include "process.hpp"
+#include "python_context.hpp"
 #include "python_hook.hpp"
+#include "python_run.hpp"
 #include "python_tool.hpp"
 #include "row_window.hpp"
 #include "stores.hpp"
@@ -50,6 +52,8 @@ private:
 };
 
 nb::object updated_fields(const update_event& e) {
+  if (e.interrupts)
+    return interrupts_object(*e.interrupts);
   auto fields = nb::dict();
   if (const auto* const written = e.wrote<&chat_state::messages>()) {
     auto list = nb::list();
@@ -60,18 +64,18 @@ nb::object updated_fields(const update_event& e) {
   if (const auto* const response = e.wrote<&chat_state::structured_response>())
     fields["structured_response"] = to_python(*response);
   auto out = nb::dict();
-  if (e.interrupts)
-    out["__interrupt__"] = to_python(*e.interrupts);
-  else
-    out[to_python(std::string_view{e.node})] = fields;
+  out[to_python(std::string_view{e.node})] = fields;
   return out;
 }
 
 /// Returns an event as (mode, payload).
 nb::object event_object(event<chat_state> e) {
-  if (const auto* const values = std::get_if<values_event<chat_state>>(&e))
+  if (const auto* const values = std::get_if<values_event<chat_state>>(&e)) {
+    if (values->interrupts)
+      return nb::make_tuple("values", interrupts_object(*values->interrupts));
     return nb::make_tuple("values",
                           values->state ? state_object(*values->state) : nb::object(nb::dict()));
+  }
   if (const auto* const update = std::get_if<update_event>(&e))
     return nb::make_tuple("updates", updated_fields(*update));
   if (const auto* const message = std::get_if<message_event>(&e))
@@ -148,7 +152,7 @@ nb::object agent_result::get(const std::string& key) const {
 tool_list native_agent::make_tools(nb::list specs) {
   auto out = tool_list{};
   for (auto spec : specs) {
-    auto f = python_function{functions_.emplace_back(spec.attr("function")),
+    auto f = python_function{functions_.emplace_back(spec.attr("_callable")),
                              nb::cast<bool>(spec.attr("is_async")),
                              nb::cast<bool>(spec.attr("takes_runtime"))};
     out.push_back(make_python_tool(spec, std::move(f)));
@@ -257,6 +261,8 @@ run_config native_agent::config_of(nb::dict options) const {
   auto out = read_run_options(options);
   if (!options.contains("recursion_limit"))
     out.recursion_limit = recursion_limit_;
+  if (auto context = caller_context())
+    out.context = std::make_shared<const python_run>(std::move(context));
   return out;
 }
 

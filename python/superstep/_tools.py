@@ -9,6 +9,7 @@ import types
 import typing
 from typing import Any, Callable, Generic, Literal, ParamSpec, TypeVar, overload
 
+from ._arguments import converters_of, converting, text_format
 from ._functions import is_coroutine_function
 
 P = ParamSpec("P")
@@ -46,6 +47,9 @@ class Tool(Generic[P, R]):
         self.parameters = parameters
         self.is_async = is_coroutine_function(function)
         self.takes_runtime = takes_runtime
+        converters = converters_of(_hints_of(function))
+        #: What a call of the model calls, with JSON values.
+        self._callable = converting(function, converters) if converters else function
         self.effects = effects
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -125,8 +129,9 @@ def tool_of(
         raise TypeError(f"a tool must be a function, not a {type(function).__name__}")
     import inspect
 
-    text, arguments = _split_docstring(inspect.getdoc(function) or "")
-    named = name or getattr(function, "__name__", "")
+    code = _code_of(function)
+    text, arguments = _split_docstring(inspect.getdoc(code) or inspect.getdoc(function) or "")
+    named = name or (code.__name__ if code.__name__ != "__call__" else "")
     if not named:
         raise ValueError("a tool of an object without __name__ needs a name: tool(name=...)")
     if effects not in (None, "idempotent", "journaled"):
@@ -144,13 +149,15 @@ def _parameters_of(
     hints = _hints_of(function)
     properties: dict[str, Any] = {}
     required: list[str] = []
+    definitions: dict[str, Any] = {}  # that references in the schemas name
     takes_runtime = False
+    bound = function.keywords if isinstance(function, functools.partial) else {}
     for name, parameter in signature.parameters.items():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or name in bound:
             continue
         if parameter.kind is parameter.POSITIONAL_ONLY:
             raise TypeError(
-                f"tool {function.__qualname__}: parameter '{name}' must accept a keyword argument"
+                f"tool {_code_of(function).__qualname__}: parameter '{name}' must accept a keyword argument"
             )
         if name == "runtime":
             takes_runtime = True
@@ -160,61 +167,147 @@ def _parameters_of(
             schema = {**schema, "description": descriptions[name]}
         if parameter.default is parameter.empty:
             required.append(name)
-        elif isinstance(parameter.default, (str, int, float, bool)):
+        elif _is_json(parameter.default):
             schema = {**schema, "default": parameter.default}
-        properties[name] = schema
+        properties[name] = _lift_definitions(schema, definitions)
     out: dict[str, Any] = {"type": "object", "properties": properties}
     if required:
         out["required"] = required
+    if definitions:
+        out["$defs"] = definitions
     return out, takes_runtime
 
 
+def _is_json(default: Any) -> bool:
+    if isinstance(default, float):
+        return default - default == 0  # JSON has no infinity and no NaN
+    return isinstance(default, (str, int, bool)) and not isinstance(default, enum.Enum)
+
+
+def _lift_definitions(schema: Any, into: dict[str, Any]) -> Any:
+    """Returns a schema without the definitions of its parts, and adds these to ``into``.
+
+    References such as "#/$defs/Line" start at the root of the whole schema, so the definitions belong
+    there. Different definitions of the same name get a number.
+    """
+    if isinstance(schema, list):
+        return [_lift_definitions(part, into) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    own = schema.get("$defs", {})
+    renamed: dict[str, str] = {}
+    for name, definition in own.items():
+        number, chosen = 1, name
+        while chosen in into and into[chosen] != definition:
+            number += 1
+            chosen = f"{name}_{number}"
+        into[chosen] = definition
+        renamed[f"#/$defs/{name}"] = f"#/$defs/{chosen}"
+    if any(old != new for old, new in renamed.items()):
+        for new in renamed.values():
+            name = new.removeprefix("#/$defs/")
+            into[name] = _with_references(into[name], renamed)
+        schema = _with_references(schema, renamed)
+    return {
+        name: part if name == "enum" else _lift_definitions(part, into)
+        for name, part in schema.items()
+        if name != "$defs"
+    }
+
+
+def _with_references(schema: Any, renamed: dict[str, str]) -> Any:
+    if isinstance(schema, list):
+        return [_with_references(part, renamed) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: renamed.get(part, part) if name == "$ref" and isinstance(part, str)
+        else _with_references(part, renamed)
+        for name, part in schema.items()
+    }
+
+
+def _code_of(function: Any) -> Any:
+    """Returns the function whose documentation and hints describe a callable object."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if hasattr(function, "__name__"):
+        return function
+    return type(function).__call__
+
+
 def _hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+    code = _code_of(function)
     try:
-        return typing.get_type_hints(function, include_extras=True)
+        return typing.get_type_hints(code, include_extras=True)
     except NameError:  # a hint names a type that exists only for type checkers
-        return dict(getattr(function, "__annotations__", {}))
+        return dict(getattr(code, "__annotations__", {}))
 
 
-def schema_of(hint: Any) -> dict[str, Any]:
-    """Returns the JSON Schema of a type hint; of a type without one, a schema that accepts all."""
+def schema_of(hint: Any, within: tuple[Any, ...] = ()) -> dict[str, Any]:
+    """Returns the JSON Schema of a type hint; of a type without one, a schema that accepts all.
+
+    ``within`` are the classes that the hint is part of.
+    """
+    if typing.get_origin(hint) is typing.Annotated:  # perhaps with an object that has no hash
+        return _schema_of_annotated(typing.get_args(hint), within)
     if hint in _SIMPLE:
         return dict(_SIMPLE[hint])
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin is typing.Annotated:
-        text = next((a for a in arguments[1:] if isinstance(a, str)), None)
-        schema = schema_of(arguments[0])
-        return {**schema, "description": text} if text else schema
     if origin is typing.Literal:
         return {"enum": list(arguments)}
+    if origin in (typing.Required, typing.NotRequired):
+        return schema_of(arguments[0], within)
     if origin in (typing.Union, types.UnionType):
-        return {"anyOf": [schema_of(a) for a in arguments]}
+        return {"anyOf": [schema_of(a, within) for a in arguments]}
     if origin in (list, set, frozenset, tuple) or hint in (list, set, frozenset, tuple):
         items = [a for a in arguments if a is not Ellipsis]
-        return {"type": "array", **({"items": schema_of(items[0])} if len(items) == 1 else {})}
+        return {"type": "array", **({"items": schema_of(items[0], within)} if len(items) == 1 else {})}
     if origin is dict or hint is dict:
-        values = schema_of(arguments[1]) if len(arguments) == 2 else {}
+        values = schema_of(arguments[1], within) if len(arguments) == 2 else {}
         return {"type": "object", **({"additionalProperties": values} if values else {})}
     if isinstance(hint, type):
-        return _schema_of_class(hint)
+        return _schema_of_class(hint, within)
     return {}
 
 
-def _schema_of_class(hint: type) -> dict[str, Any]:
+def _schema_of_annotated(arguments: tuple[Any, ...], within: tuple[Any, ...]) -> dict[str, Any]:
+    schema = schema_of(arguments[0], within)
+    for extra in arguments[1:]:  # a text, or a Field of pydantic
+        text = extra if isinstance(extra, str) else getattr(extra, "description", None)
+        if isinstance(text, str):
+            return {**schema, "description": text}
+    return schema
+
+
+def _schema_of_class(hint: Any, within: tuple[Any, ...]) -> dict[str, Any]:
     if issubclass(hint, enum.Enum):
         return {"enum": [member.value for member in hint]}
     if hasattr(hint, "model_json_schema"):  # pydantic
         schema: dict[str, Any] = hint.model_json_schema()
         return schema
-    if typing.is_typeddict(hint):
-        hints = typing.get_type_hints(hint, include_extras=True)
+    text = text_format(hint)
+    if text is not None:
+        return {"type": "string", **({"format": text[0]} if text[0] else {})}
+    is_typed_dict = typing.is_typeddict(hint)
+    if hint in within or not (is_typed_dict or hasattr(hint, "__dataclass_fields__")):
+        return {"type": "object"} if hint in within else {}
+    hints = typing.get_type_hints(hint, include_extras=True)
+    if is_typed_dict:
         required = sorted(getattr(hint, "__required_keys__", hints))
-        return {
-            "type": "object",
-            "properties": {name: schema_of(of) for name, of in hints.items()},
-            **({"required": required} if required else {}),
-        }
-    return {}
+    else:
+        fields = [f for f in hint.__dataclass_fields__.values() if f.init]
+        hints = {f.name: hints[f.name] for f in fields}
+        required = [f.name for f in fields if _is_missing(f.default) and _is_missing(f.default_factory)]
+    return {
+        "type": "object",
+        "properties": {name: schema_of(of, (*within, hint)) for name, of in hints.items()},
+        **({"required": required} if required else {}),
+    }
+
+
+def _is_missing(default: Any) -> bool:
+    return type(default).__name__ == "_MISSING_TYPE"  # of the module dataclasses
 
 
 def _split_docstring(text: str) -> tuple[str, dict[str, str]]:

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tools: schemas from signatures and docstrings, results, failures."""
 
+import dataclasses
+import datetime
+import decimal
 import enum
+import functools
 import pickle
 from typing import Annotated, Any, Literal, Optional, TypedDict
 
@@ -182,3 +186,111 @@ def test_result_whose_text_is_not_unicode_is_an_error() -> None:
 
     assert answers("a\0b") == "a\0b"
     assert answers("\udcff").startswith("Error: UnicodeEncodeError")
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclasses.dataclass
+class Part:
+    name: str
+    color: Color
+    parts: "list[Part]" = dataclasses.field(default_factory=list)
+
+
+def called_with(tool: Any, args: dict[str, Any]) -> str:
+    """Calls a tool as a model does, and returns the text of its message."""
+
+    def model(messages: list[dict[str, Any]], tools: Any) -> Any:
+        if messages[-1]["type"] == "tool":
+            return messages[-1]["content"]
+        return {"content": "", "tool_calls": [{"name": tool.name, "args": args, "id": "1"}]}
+
+    return ss.create_agent(model, [tool]).invoke("go").text
+
+
+def test_arguments_have_the_types_of_the_parameters() -> None:
+    seen: dict[str, Any] = {}
+
+    @ss.tool
+    def build(
+        part: Part,
+        colors: set[Color],
+        day: "datetime.date | None" = None,
+        size: tuple[int, Color] = (0, Color.RED),
+        limits: "dict[str, decimal.Decimal] | str" = "none",
+    ) -> str:
+        """Builds."""
+        seen.update(part=part, colors=colors, day=day, size=size, limits=limits)
+        return "built"
+
+    inner = {"name": "wheel", "color": "blue"}
+    answer = called_with(build, {
+        "part": {"name": "car", "color": "red", "parts": [inner]},
+        "colors": ["red", "red", "blue"],
+        "day": "2026-02-03",
+        "size": [4, "blue"],
+        "limits": {"kg": "1.50"},
+    })
+    assert answer == "built"
+    assert seen == {
+        "part": Part("car", Color.RED, [Part("wheel", Color.BLUE)]),
+        "colors": {Color.RED, Color.BLUE},
+        "day": datetime.date(2026, 2, 3),
+        "size": (4, Color.BLUE),
+        "limits": {"kg": decimal.Decimal("1.50")},
+    }
+    assert called_with(build, {"part": inner, "colors": [], "limits": "none"}) == "built"
+    assert seen["day"] is None and seen["limits"] == "none"
+    wrong = called_with(build, {"part": inner, "colors": [], "day": "tomorrow"})
+    assert "day: String should be a valid date" in wrong
+
+    @ss.tool
+    def pay(price: decimal.Decimal) -> str:
+        """Pays."""
+        return f"{price:.2f}"
+
+    assert called_with(pay, {"price": "1.5"}) == "1.50"
+    assert "argument 'price'" in called_with(pay, {"price": "much"})
+    schema = build.parameters["properties"]
+    assert schema["part"]["required"] == ["name", "color"]
+    assert schema["day"]["anyOf"][0] == {"type": "string", "format": "date"}
+
+
+def test_objects_and_partial_functions_are_tools() -> None:
+    def pay(account: str, amount: int) -> str:
+        """Pays."""
+        return f"{amount} from {account}"
+
+    part = ss.tool(functools.partial(pay, account="12"))
+    assert (part.name, part.description) == ("pay", "Pays.")
+    assert list(part.parameters["properties"]) == ["amount"]
+    assert called_with(part, {"amount": 3}) == "3 from 12"
+
+    class Counter:
+        """Counts."""
+
+        def __call__(self, by: int) -> str:
+            return str(by + 1)
+
+    counter = ss.tool(name="count")(Counter())
+    assert counter.description == "Counts."
+    assert counter.parameters["properties"] == {"by": {"type": "integer"}}
+    assert called_with(counter, {"by": 1}) == "2"
+    with pytest.raises(ValueError, match="needs a name"):
+        ss.tool(Counter())
+
+
+class Tree(TypedDict):
+    children: "list[Tree]"
+
+
+def test_schema_of_unusual_hints() -> None:
+    def grow(tree: Tree, text: Annotated[str, {"any": "object"}], share: float = float("nan")) -> str:
+        return ""
+
+    properties = ss.tool(grow).parameters["properties"]
+    assert properties["tree"]["properties"]["children"]["items"] == {"type": "object"}
+    assert properties["text"] == {"type": "string"} and properties["share"] == {"type": "number"}

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of tools: converts JSON values to the types of the parameters."""
+
+from __future__ import annotations
+
+import enum
+import types
+import typing
+from typing import Any, Callable
+
+Converter = Callable[[Any], Any]
+
+#: Classes whose values are texts in JSON, by module and name: the format in a JSON Schema, and the
+#: function that reads a text. Their modules are imported by those who use them.
+TEXTS: dict[tuple[str, str], tuple[str, str]] = {
+    ("datetime", "datetime"): ("date-time", "fromisoformat"),
+    ("datetime", "date"): ("date", "fromisoformat"),
+    ("datetime", "time"): ("time", "fromisoformat"),
+    ("uuid", "UUID"): ("uuid", ""),
+    ("decimal", "Decimal"): ("", ""),
+    ("pathlib", "Path"): ("", ""),
+}
+
+
+def text_format(hint: Any) -> "tuple[str, str] | None":
+    """Returns the entry of TEXTS for a class; None for others."""
+    if not isinstance(hint, type):
+        return None
+    module = hint.__module__
+    return TEXTS.get(("pathlib" if module.startswith("pathlib.") else module, hint.__name__))
+
+
+def converters_of(hints: dict[str, Any]) -> dict[str, Converter]:
+    """Returns the converters of the parameters that need one."""
+    found = ((name, converter_of(hint)) for name, hint in hints.items() if name != "return")
+    return {name: convert for name, convert in found if convert is not None}
+
+
+def converter_of(hint: Any) -> "Converter | None":
+    """Returns the function that makes a value of a type from its JSON value.
+
+    None if the JSON value is used as it is. The function raises ValueError, TypeError or
+    ArithmeticError (Decimal) for a value that it cannot convert.
+    """
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Annotated:
+        return converter_of(arguments[0])
+    if origin in (typing.Union, types.UnionType):
+        return _of_union(arguments)
+    if origin in (list, set, frozenset, tuple) or hint in (set, frozenset, tuple):
+        return _of_sequence(origin or hint, arguments)
+    if origin is dict:
+        item = converter_of(arguments[1])
+        return None if item is None else lambda given: {k: item(v) for k, v in _dict(given).items()}
+    if isinstance(hint, type):
+        return _of_class(hint)
+    return None
+
+
+def _of_union(types_of: tuple[Any, ...]) -> "Converter | None":
+    converters = [converter_of(t) for t in types_of if t is not type(None)]
+    if not any(converters):
+        return None
+    accepts_none = type(None) in types_of
+
+    def convert(given: Any) -> Any:
+        if given is None and accepts_none:
+            return None
+        failure: Exception | None = None
+        for item in converters:
+            if item is None:
+                continue
+            try:
+                return item(given)
+            except (ValueError, TypeError, ArithmeticError) as error:
+                failure = failure or error
+        if None in converters or failure is None:  # one of the types is that of the JSON value
+            return given
+        raise failure
+
+    return convert
+
+
+def _of_sequence(made: Any, arguments: tuple[Any, ...]) -> "Converter | None":
+    is_fixed = made is tuple and arguments and arguments[-1] is not Ellipsis
+    if is_fixed:
+        items = [converter_of(a) for a in arguments]
+        return lambda given: tuple(
+            v if item is None else item(v) for item, v in zip(items, _list(given), strict=True)
+        )
+    item = converter_of(arguments[0]) if arguments else None
+    if item is None:
+        return None if made is list else lambda given: made(_list(given))
+    return lambda given: made(map(item, _list(given)))
+
+
+def _list(given: Any) -> Any:
+    if not isinstance(given, list):
+        raise TypeError(f"not a list: {given!r}")
+    return given
+
+
+def _dict(given: Any) -> Any:
+    if not isinstance(given, dict):
+        raise TypeError(f"not an object: {given!r}")
+    return given
+
+
+def _of_class(hint: Any) -> "Converter | None":
+    if hasattr(hint, "model_validate"):  # pydantic
+        validate: Converter = hint.model_validate
+        return validate
+    if issubclass(hint, enum.Enum):
+        of_value: Converter = hint
+        return of_value
+    if hasattr(hint, "__dataclass_fields__"):
+        return _of_dataclass(hint)
+    form = text_format(hint)
+    if form is None:
+        return None
+    read: Converter = getattr(hint, form[1]) if form[1] else hint
+
+    def convert(given: Any) -> Any:
+        if not isinstance(given, str):
+            raise TypeError(f"not a text: {given!r}")
+        return read(given)
+
+    return convert
+
+
+def _of_dataclass(hint: Any) -> Converter:
+    fields: dict[str, Converter] | None = None  # found when needed: the class may contain itself
+
+    def convert(given: Any) -> Any:
+        nonlocal fields
+        if fields is None:
+            fields = converters_of(typing.get_type_hints(hint, include_extras=True))
+        return hint(**{n: fields[n](v) if n in fields else v for n, v in _dict(given).items()})
+
+    return convert
+
+
+def converting(function: Callable[..., Any], converters: dict[str, Converter]) -> Callable[..., Any]:
+    """Returns a function that converts its arguments and calls another."""
+
+    def call(**given: Any) -> Any:
+        for name, convert in converters.items():
+            if name in given:
+                try:
+                    given[name] = convert(given[name])
+                except (ValueError, TypeError, ArithmeticError) as error:
+                    raise ValueError(f"argument '{name}': {error}") from error
+        return function(**given)
+
+    return call
