@@ -8,6 +8,7 @@
 #include "convert.hpp"
 #include "failure.hpp"
 #include "process.hpp"
+#include "python_context.hpp"
 #include "types.hpp"
 
 #include <utility>
@@ -52,16 +53,19 @@ private:
 
 } // namespace
 
-void set_async_functions(nb::object submit, nb::object cancel, nb::object interrupted) {
+void set_async_functions(nb::object submit, nb::object cancel, nb::object interrupted,
+                         nb::object call) {
   forget_async_functions(); // of an earlier import
   submit_function = submit.release().ptr();
   cancel_function = cancel.release().ptr();
   interrupted_type = interrupted.release().ptr();
+  set_call_variable(std::move(call));
 }
 
 void forget_async_functions() {
   for (auto** const object : {&submit_function, &cancel_function, &interrupted_type})
     Py_CLEAR(*object);
+  forget_call_variable();
 }
 
 void raise_interrupted() {
@@ -112,6 +116,7 @@ void activation::run() noexcept {
   }
   const auto scope = running_scope{this};
   try {
+    const auto context = context_scope{config()};
     go_on(call(function_));
   } catch (...) {
     finish(end_of_exception());
@@ -138,6 +143,7 @@ void activation::complete(nb::handle result, nb::handle failure) {
       return;
     }
     const auto scope = running_scope{this};
+    const auto context = context_scope{config()};
     go_on(accept(result));
   } catch (...) {
     finish(end_of_exception());

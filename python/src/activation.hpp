@@ -141,7 +141,9 @@ struct call_reference {
 /// @param submit schedules a coroutine: `submit(loop_id, coroutine, activation)` returns a handle
 /// @param cancel cancels what a handle names
 /// @param interrupted the class superstep.Interrupted
-void set_async_functions(nb::object submit, nb::object cancel, nb::object interrupted);
+/// @param call see set_call_variable()
+void set_async_functions(nb::object submit, nb::object cancel, nb::object interrupted,
+                         nb::object call);
 /// Releases these objects; see forget_package().
 void forget_async_functions();
 

@@ -6,6 +6,7 @@
 #include "failure.hpp"
 #include "graph_nodes.hpp"
 #include "process.hpp"
+#include "python_context.hpp"
 #include "run_options.hpp"
 #include "stores.hpp"
 #include "stream.hpp"
@@ -102,11 +103,9 @@ nb::object result_object(const graph_layout& layout, const detail::raw_result& r
 }
 
 nb::object updates_object(const graph_layout& layout, const detail::run_event& e) {
+  if (e.interrupts)
+    return interrupts_object(*e.interrupts);
   auto out = nb::dict();
-  if (e.interrupts) {
-    out["__interrupt__"] = to_python(*e.interrupts);
-    return out;
-  }
   auto fields = nb::dict();
   if (e.table == nullptr)
     for (const auto& w : e.writes)
@@ -121,7 +120,7 @@ nb::object event_object(const graph_layout& layout, const detail::run_event& e) 
   switch (e.mode) {
   case stream_mode::values:
     return nb::make_tuple("values", e.interrupts
-                                        ? nb::object(nb::dict())
+                                        ? nb::object(interrupts_object(*e.interrupts))
                                         : nb::object(layout.read(layout.values_of(*e.state))));
   case stream_mode::updates:
     return nb::make_tuple("updates", updates_object(layout, e));
@@ -283,7 +282,8 @@ run_handle native_graph::start(nb::handle input, nb::dict options, delivery to,
   auto config = read_run_options(options);
   auto chosen = std::make_shared<python_run>();
   auto given = translated([&] { return read_input(input, *chosen); });
-  if (!chosen->first.empty())
+  chosen->context = caller_context();
+  if (!chosen->first.empty() || chosen->context)
     config.context = std::shared_ptr<const python_run>{std::move(chosen)};
   const auto layout = layout_ref{layout_};
   const auto mode = read_stream_modes(modes);

@@ -3,6 +3,7 @@
 
 #include "activation.hpp"
 #include "module.hpp"
+#include "python_run.hpp"
 #include "python_value.hpp"
 #include "results.hpp"
 
@@ -57,13 +58,6 @@ struct graph_layout {
 };
 using layout_ref = std::shared_ptr<const graph_layout>;
 
-/// A destination that Python code has chosen: a node, or a Send if it has an input.
-struct python_target {
-  std::string node;
-  value_ref input{};
-};
-using python_targets = std::vector<python_target>;
-
 /// Reads destinations: a str, a bool, a Send, or a list of these. The caller holds the GIL.
 /// @param labels maps what a router returns to nodes; empty: it returns nodes
 [[nodiscard]] python_targets read_targets(nb::handle from, const graph_layout& layout,
@@ -75,12 +69,6 @@ void add_targets(const python_targets& targets, const detail::program& table, no
 struct python_branch {
   python_function route;
   std::map<std::string, std::string> labels;
-};
-
-/// The choices of the code of a graph when a run started: the object in run_config::context.
-struct python_run {
-  const detail::program* table = nullptr;
-  std::vector<python_targets> first; ///< the targets of each branch of START
 };
 
 /// Where a graph keeps data; all may be null.

@@ -157,15 +157,34 @@ private:
   node_ref node_;
 };
 
-/// Runs a subgraph with the channels of its parent that it has too, and returns the values of these
-/// channels at its end.
+/// Returns the channels of a graph that its subgraph has too, as the input of the subgraph.
+write_list shared_channels(const graph_layout& parent, const graph_layout& child,
+                           const graph_layout::values& values) {
+  auto out = write_list{};
+  for (const auto& [name, number] : parent.numbers)
+    if (const auto found = child.numbers.find(name);
+        found != child.numbers.end() && values[number] != nullptr)
+      out.push_back({found->second, false, value{value_write{values[number]}}});
+  return out;
+}
+
+/// Returns the input of a Send as the input of a subgraph.
+write_list sent_channels(const graph_layout& child, const value_ref& sent) {
+  auto writes = std::vector<write>{};
+  const auto locked = nb::gil_scoped_acquire{};
+  try {
+    child.add_writes(sent->get(), writes);
+  } catch (nb::python_error& e) {
+    throw python_failure{e.value()};
+  } catch (const nb::builtin_exception& e) {
+    throw std::invalid_argument{std::string{"the input of the Send: "} + e.what()};
+  }
+  return {std::make_move_iterator(writes.begin()), std::make_move_iterator(writes.end())};
+}
+
+/// Runs a subgraph, and returns the values at its end of the channels that its parent has too.
 task<node_output> run_child(detail::call_services* services, layout_ref parent, layout_ref child,
-                            detail::program_ptr program, graph_layout::values values) {
-  auto input = write_list{};
-  for (const auto& [name, number] : parent->numbers)
-    if (const auto found = child->numbers.find(name);
-        found != child->numbers.end() && values[number] != nullptr)
-      input.push_back({found->second, false, value{value_write{values[number]}}});
+                            detail::program_ptr program, write_list input) {
   auto running = detail::run_nested(services, std::move(program), std::move(input));
   auto ended = co_await running;
   if (ended.to_parent)
@@ -187,11 +206,13 @@ public:
       : layout_{std::move(layout)}, child_{std::move(child)}, program_{std::move(program)} {}
 
   void run(const body_input& given, outcome& out) const override {
-    if (given.payload != nullptr)
-      detail::throw_wrong_input(given);
-    out.rest =
-        run_child(given.services, layout_, child_, program_, layout_->values_of(*given.state));
+    const auto* const sent = payload_of(given);
+    auto input = sent != nullptr
+                     ? sent_channels(*child_, *sent)
+                     : shared_channels(*layout_, *child_, layout_->values_of(*given.state));
+    out.rest = run_child(given.services, layout_, child_, program_, std::move(input));
   }
+  const value_form* input_form() const override { return sent_form(); }
   bool gives_commands() const override { return false; }
   detail::program_ptr nested() const override { return program_; }
 

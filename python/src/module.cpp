@@ -128,21 +128,19 @@ void add_checkpointers(nb::module_& m) {
   nb::class_<saved_threads>(m, "Checkpointer");
   m.def("memory_checkpointer", [] { return saved_threads{superstep::memory_checkpointer()}; });
   m.def("sqlite_checkpointer", [](const std::string& path) {
-    return translated([&] {
-      auto options = sqlite_checkpointer_options{};
-      options.encryption_key = encryption_key_from_environment();
-      return saved_threads{superstep::sqlite_checkpointer(path, std::move(options))};
-    });
+    auto options = sqlite_checkpointer_options{};
+    options.encryption_key = encryption_key();
+    return unlocked(
+        [&] { return saved_threads{superstep::sqlite_checkpointer(path, std::move(options))}; });
   });
   m.def("postgres_checkpointer", [](const std::string& url) {
-    return translated([&] {
-      auto options = postgres_checkpointer_options{};
-      options.encryption_key = encryption_key_from_environment();
-      return saved_threads{superstep::postgres_checkpointer(url, std::move(options))};
-    });
+    auto options = postgres_checkpointer_options{};
+    options.encryption_key = encryption_key();
+    return unlocked(
+        [&] { return saved_threads{superstep::postgres_checkpointer(url, std::move(options))}; });
   });
   m.def("delete_thread", [](const saved_threads& in, const std::string& thread_id) {
-    translated([&] { in.checkpointer->delete_thread(thread_id); });
+    unlocked([&] { in.checkpointer->delete_thread(thread_id); });
   });
 }
 

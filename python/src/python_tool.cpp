@@ -82,7 +82,7 @@ public:
       : activation{std::move(f), {}}, asked_{std::move(asked)} {}
 
   message take() { return std::move(answer_); }
-  const run_config& config() const override { return no_config(); }
+  const run_config& config() const override { return asked_.config ? *asked_.config : no_config(); }
 
 protected:
   nb::object call(const python_function& f) override {

@@ -106,6 +106,10 @@ void add_functions(nb::class_<store_handle>& of) {
 
 } // namespace
 
+std::string encryption_key() {
+  return translated([] { return encryption_key_from_environment(); });
+}
+
 nb::object store_object(store* from) {
   auto* const shared = dynamic_cast<shared_store*>(from);
   if (shared == nullptr)
@@ -127,9 +131,9 @@ void add_stores(nb::module_& m) {
   m.def(
       "sqlite_store",
       [](const std::string& path, nb::handle embed, names fields, std::optional<double> ttl) {
-        return translated([&] {
-          auto options = read_options<sqlite_store_options>(embed, std::move(fields), ttl);
-          options.encryption_key = encryption_key_from_environment();
+        auto options = read_options<sqlite_store_options>(embed, std::move(fields), ttl);
+        options.encryption_key = encryption_key();
+        return unlocked([&] {
           return store_handle{std::make_shared<shared_store>(
               std::make_unique<sqlite_store>(path, std::move(options)))};
         });
@@ -138,9 +142,9 @@ void add_stores(nb::module_& m) {
   m.def(
       "postgres_store",
       [](const std::string& url, nb::handle embed, names fields, std::optional<double> ttl) {
-        return translated([&] {
-          auto options = read_options<postgres_store_options>(embed, std::move(fields), ttl);
-          options.encryption_key = encryption_key_from_environment();
+        auto options = read_options<postgres_store_options>(embed, std::move(fields), ttl);
+        options.encryption_key = encryption_key();
+        return unlocked([&] {
           return store_handle{std::make_shared<shared_store>(
               std::make_unique<postgres_store>(url, std::move(options)))};
         });
@@ -153,20 +157,18 @@ void add_stores(nb::module_& m) {
     return translated([&] { return cache_handle{std::make_shared<memory_cache>(entries_max)}; });
   });
   m.def("sqlite_cache", [](const std::string& path, std::size_t entries_max) {
-    return translated([&] {
-      auto options = sqlite_cache_options{};
-      options.entries_max = entries_max;
-      options.encryption_key = encryption_key_from_environment();
-      return cache_handle{std::make_shared<sqlite_cache>(path, std::move(options))};
-    });
+    auto options = sqlite_cache_options{};
+    options.entries_max = entries_max;
+    options.encryption_key = encryption_key();
+    return unlocked(
+        [&] { return cache_handle{std::make_shared<sqlite_cache>(path, std::move(options))}; });
   });
   m.def("postgres_cache", [](const std::string& url, std::size_t entries_max) {
-    return translated([&] {
-      auto options = postgres_cache_options{};
-      options.entries_max = entries_max;
-      options.encryption_key = encryption_key_from_environment();
-      return cache_handle{std::make_shared<postgres_cache>(url, std::move(options))};
-    });
+    auto options = postgres_cache_options{};
+    options.entries_max = entries_max;
+    options.encryption_key = encryption_key();
+    return unlocked(
+        [&] { return cache_handle{std::make_shared<postgres_cache>(url, std::move(options))}; });
   });
 }
 

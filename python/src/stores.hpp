@@ -7,6 +7,7 @@
 #include <superstep/checkpoint/write_cache.hpp>
 
 #include <memory>
+#include <string>
 
 #include <nanobind/nanobind.h>
 
@@ -50,6 +51,10 @@ struct cache_handle {
   std::shared_ptr<write_cache> cache;
   kept_in_child<std::shared_ptr<write_cache>> kept{cache};
 };
+
+/// Returns the key in the environment with which databases are encrypted; empty if there is none.
+/// The caller holds the GIL, without which Python code may change the environment meanwhile.
+[[nodiscard]] std::string encryption_key();
 
 /// Returns a store that the engine passes to a node or tool as an object of the package; None if
 /// there is none. Needs the GIL.

@@ -3,6 +3,7 @@
 #include "stream.hpp"
 
 #include "convert.hpp"
+#include "run_options.hpp"
 
 #include <superstep/messages/message_json.hpp>
 
@@ -41,6 +42,12 @@ nb::object streamed_message(const message_event& e) {
   about["node"] = to_python(std::string_view{e.node});
   about["step"] = e.step;
   return nb::make_tuple(message, about);
+}
+
+nb::dict interrupts_object(const std::vector<interrupt>& interrupts) {
+  auto out = nb::dict();
+  out["__interrupt__"] = to_python(interrupts);
+  return out;
 }
 
 void queue_sink::push(detail::run_event e) {

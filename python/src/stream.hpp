@@ -21,6 +21,9 @@ namespace superstep::python {
 /// for other objects. The caller holds the GIL.
 [[nodiscard]] nb::object streamed_message(const message_event& e);
 
+/// Returns the event of an interrupt: {"__interrupt__": […]}. The caller holds the GIL.
+[[nodiscard]] nb::dict interrupts_object(const std::vector<interrupt>& interrupts);
+
 /// Puts the events of a run into a result_queue, and pauses the run while Python does not read
 /// them.
 class queue_sink final : public detail::event_sink {

@@ -16,6 +16,7 @@ from typing import (
 )
 
 from . import _runs, _superstep
+from ._functions import is_coroutine_function
 from ._middleware import Middleware, model_spec
 from ._resources import Checkpointer, Store, opened
 from ._superstep import AgentResult
@@ -219,8 +220,12 @@ class Agent(_runs.Compiled[Input, AgentResult]):
         return f"<superstep.Agent {os.path.basename(name)}>"
 
     def _has_coroutines(self) -> bool:
-        middleware = self._recipe["middleware"]
-        return any(t.is_async for t in self._tools) or any(m._has_coroutines() for m in middleware)
+        model = self._recipe.get("options", {}).get("model")
+        return (
+            (callable(model) and is_coroutine_function(model))
+            or any(t.is_async for t in self._tools)
+            or any(m._has_coroutines() for m in self._recipe["middleware"])
+        )
 
     def _read_input(self, given: Input) -> Any:
         return _input_of(given)

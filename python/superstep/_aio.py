@@ -128,6 +128,11 @@ def _own_loop() -> _Loop:
         return _own
 
 
+def is_own_thread() -> bool:
+    """Whether the calling thread is that of the package's own loop."""
+    return threading.current_thread() is _own_thread
+
+
 def _run_own_loop(loop: asyncio.AbstractEventLoop) -> None:
     """Runs a loop until it is stopped, and ends its tasks."""
     import asyncio
@@ -164,17 +169,17 @@ def stop(seconds: float) -> bool:
 
 
 def submit(number: int, coroutine: Any, call: Any) -> _Handle:
-    """Schedules a coroutine in a loop; 0 is the package's own loop."""
+    """Schedules a coroutine in a loop, with the context of the caller; 0 is the package's own loop."""
     of_caller = _loops.get(number) if number else None
     loop: _Loop = _own_loop() if of_caller is None or of_caller.is_closed() else of_caller
     handle = _Handle(loop)
+    context = contextvars.copy_context()
+    context.run(current_call.set, call)
 
     def begin() -> None:
         if handle.cancelled:
             coroutine.close()
             return
-        context = contextvars.copy_context()
-        context.run(current_call.set, call)
         task = loop.loop.create_task(_run(coroutine), context=context)
         # If the loop is deleted before the task has ended, its run was cancelled, which is not an error.
         task._log_destroy_pending = False  # type: ignore[attr-defined]

@@ -73,7 +73,7 @@ _superstep.set_types(
         "coroutine": CoroutineType,
     }
 )
-_superstep.set_async_functions(_aio.submit, _aio.cancel, Interrupted)
+_superstep.set_async_functions(_aio.submit, _aio.cancel, Interrupted, _aio.current_call)
 atexit.register(_stop)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_aio.after_fork)

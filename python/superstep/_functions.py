@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the package needs to know of a function.
+"""What the package needs to know of a function, and checks of numbers.
 
 The module ``inspect`` knows more, but importing it takes longer than the rest of the package. So it is
 used only for objects that are not plain functions.
@@ -38,3 +38,16 @@ def parameters_of(function: Callable[..., Any]) -> "set[str]":
         return set(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # a function without a signature, such as operator.itemgetter()
         return set()
+
+
+SECONDS_MAX = 100 * 366 * 24 * 3600
+
+
+def checked_seconds(value: Any, name: str, is_zero_valid: bool = False) -> float:
+    """Returns a number of seconds, at most a hundred years. Raises TypeError or ValueError for others."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name} must be a number of seconds, not a {type(value).__name__}")
+    if not (0 <= value <= SECONDS_MAX) or (value == 0 and not is_zero_valid):
+        least = "at least 0" if is_zero_valid else "more than 0"
+        raise ValueError(f"{name} must be {least} and at most {SECONDS_MAX} seconds, not {value}")
+    return value

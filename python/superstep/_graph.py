@@ -15,7 +15,7 @@ from typing import (
 )
 
 from . import _aio, _runs, _superstep
-from ._functions import is_coroutine_function, parameters_of
+from ._functions import checked_seconds, is_coroutine_function, parameters_of
 from ._resources import Cache, Checkpointer, Store, opened
 from ._types import CachePolicy, Command, Interrupt, RetryPolicy, Snapshot
 
@@ -84,7 +84,9 @@ class Graph:
         self._ignores_unknown = False
         if isinstance(state, Mapping):
             for key, reducer in state.items():
-                self.channel(key, reducer)
+                # The first value of a key without a type is stored as it is written, but the reducer
+                # add_messages converts messages.
+                self.channel(key, reducer, [] if reducer is add_messages else _MISSING)
         else:
             for key, hint in typing.get_type_hints(state, include_extras=True).items():
                 self._channel_of_hint(key, hint)
@@ -134,7 +136,7 @@ class Graph:
         if retry:
             options["retry"] = [retry] if isinstance(retry, RetryPolicy) else list(retry)
         if timeout is not None:
-            options["timeout"] = timeout
+            options["timeout"] = checked_seconds(timeout, f"timeout of node '{name}'")
         if defer:
             options["defer"] = True
         if destinations:
@@ -273,7 +275,9 @@ class CompiledGraph(_runs.Compiled[GraphInput, Result]):
 
     def _has_coroutines(self) -> bool:
         return any(
-            kind == "subgraph" or (kind in ("node", "branch", "error_handler") and arguments[2])
+            arguments[1]._has_coroutines()
+            if kind == "subgraph"
+            else kind in ("node", "branch", "error_handler") and arguments[2]
             for kind, arguments in self._recipe["steps"]
         )
 
@@ -395,6 +399,8 @@ def add_messages(old: Any, new: Any) -> list[Any]:
         at = places.get(item.get("id"))
         if at is not None:
             merged[at] = item
-        else:
-            merged.append(item)
+            continue
+        if item.get("id"):
+            places[item["id"]] = len(merged)
+        merged.append(item)
     return merged

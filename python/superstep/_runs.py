@@ -92,6 +92,17 @@ class Compiled(Generic[InputT, ResultT]):
         finally:
             del error  # otherwise the frame and the traceback of the exception refer to each other
 
+    def _check_thread(self) -> None:
+        """Raises RuntimeError if the calling thread must not wait for a run.
+
+        A coroutine function that waits for other coroutine functions of the same loop would wait forever.
+        """
+        if _aio.is_own_thread() and self._has_coroutines():
+            raise RuntimeError(
+                "this run calls coroutine functions, and a coroutine function cannot wait for it "
+                "without blocking their event loop; use the asynchronous form, such as `await ainvoke()`"
+            )
+
     def _in_loop(self, options: dict[str, Any], waiter: _aio.Waiter) -> dict[str, Any]:
         """Adds the event loop of the caller to the options of a run, if the run needs one."""
         if not self._has_coroutines():
@@ -105,6 +116,7 @@ class Compiled(Generic[InputT, ResultT]):
         The input None resumes the thread; Command(resume=...) answers its interrupts. An interrupt is
         not a failure: the result's ``interrupts`` are not empty then.
         """
+        self._check_thread()
         return self._finish(wait(self._start(self._read_input(input), options)))
 
     async def ainvoke(self, input: InputT, **options: Any) -> ResultT:
@@ -121,6 +133,7 @@ class Compiled(Generic[InputT, ResultT]):
         ``stream_mode`` is "updates", "values", "messages" or "custom", or a list of these; with a
         list, the events are pairs of mode and event. Raises the exception of a failed run at the end.
         """
+        self._check_thread()
         modes, is_list = _modes_of(stream_mode)
         start = self._start(self._read_input(input), options, modes)
         for item in read_events(start, self._is_end):
@@ -146,6 +159,7 @@ class Compiled(Generic[InputT, ResultT]):
         self, rows: Iterator[Any], concurrency: int, read: Reader, options_of: Reader
     ) -> Generator[tuple[int, Any, Any], None, None]:
         """Runs the program for each row, and yields (index, row, result) as the runs end."""
+        self._check_thread()
         native = self._native()
 
         def begin(row: Any, results: Any, index: int) -> Any:
@@ -185,6 +199,11 @@ def wait(start: Start) -> Any:
         raise
 
 
+def _check_concurrency(concurrency: int) -> None:
+    if concurrency < 1:
+        raise ValueError("concurrency must be at least 1")
+
+
 def run_each(
     inputs: Iterator[Any], concurrency: int, begin: Callable[[Any, Any, int], Any]
 ) -> Generator[tuple[int, Any, Any], None, None]:
@@ -194,8 +213,7 @@ def run_each(
     starts a run; an Exception that it raises is yielded in place of the result. Runs are cancelled if
     the caller stops reading.
     """
-    if concurrency < 1:
-        raise ValueError("concurrency must be at least 1")
+    _check_concurrency(concurrency)
     results = _superstep.Results()
     live: dict[int, tuple[Any, Any]] = {}
     index = 0
@@ -275,8 +293,7 @@ async def arun_each(
     """Awaits a run for each input, at most ``concurrency`` at once. Returns results or exceptions."""
     import asyncio
 
-    if concurrency < 1:
-        raise ValueError("concurrency must be at least 1")
+    _check_concurrency(concurrency)
     places = asyncio.Semaphore(concurrency)
 
     async def bounded(item: Any) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, Sequence, Union
 
+from ._functions import checked_seconds
+
 RetryOn = Union[type[BaseException], tuple[type[BaseException], ...], Callable[[BaseException], bool]]
 START = "__start__"
 END = "__end__"
@@ -140,10 +142,14 @@ class RetryPolicy(Values):
         retry_all: bool = False,
         retry_on: "RetryOn | None" = None,
     ) -> None:
+        if isinstance(max_attempts, bool) or not isinstance(max_attempts, int) or max_attempts < 1:
+            raise ValueError(f"max_attempts must be an int of at least 1, not {max_attempts!r}")
+        if isinstance(backoff_factor, bool) or not isinstance(backoff_factor, (int, float)):
+            raise TypeError(f"backoff_factor must be a number, not a {type(backoff_factor).__name__}")
         self.max_attempts = max_attempts
-        self.initial_interval = initial_interval
+        self.initial_interval = checked_seconds(initial_interval, "initial_interval", True)
         self.backoff_factor = backoff_factor
-        self.max_interval = max_interval
+        self.max_interval = checked_seconds(max_interval, "max_interval", True)
         self.jitter = jitter
         self.retry_all = retry_all
         self.retry_on = retry_on
@@ -168,7 +174,7 @@ class CachePolicy(Values):
         self, key: "Callable[[Any], str | bytes] | None" = None, ttl: float | None = None
     ) -> None:
         self.key = key
-        self.ttl = ttl
+        self.ttl = None if ttl is None else checked_seconds(ttl, "ttl")
 
 
 class Snapshot(Values):

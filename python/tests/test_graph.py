@@ -5,6 +5,7 @@ import asyncio
 import gc
 import itertools
 import operator
+import pathlib
 import pickle
 import sys
 import threading
@@ -478,3 +479,89 @@ def test_batch_with_no_concurrency_is_refused() -> None:
     app = ss.Graph({"n": None}).add("n", lambda state: {"n": 1}).edge(ss.START, "n").compile()
     with pytest.raises(ValueError, match="concurrency must be at least 1"):
         asyncio.run(app.abatch([{"n": 0}], concurrency=0))
+
+
+text: Any = "5"
+
+
+@pytest.mark.parametrize(
+    "make, error",
+    [
+        (lambda: ss.RetryPolicy(max_attempts=0), "max_attempts must be an int of at least 1, not 0"),
+        (lambda: ss.RetryPolicy(initial_interval=text), "initial_interval must be a number of seconds, not a str"),
+        (lambda: ss.RetryPolicy(backoff_factor=text), "backoff_factor must be a number, not a str"),
+        (lambda: ss.CachePolicy(ttl=float("nan")), "ttl must be more than 0"),
+        (lambda: ss.memory_store(ttl=0), "ttl must be more than 0"),
+        (lambda: ss.memory_store().put(("a",), "b", {}, ttl=float("inf")), "ttl must be more than 0"),
+        (lambda: ss.Graph({"a": None}).add("n", str, timeout=text), "timeout of node 'n' must be a number"),
+    ],
+)
+def test_numbers_are_checked(make: Any, error: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=error):
+        make()
+
+
+def test_add_messages_starts_with_no_messages_and_replaces_equal_ids() -> None:
+    g = ss.Graph({"messages": ss.add_messages})
+    g.add("first", lambda state: {"messages": "hi"})
+    g.add("second", lambda state: {"messages": [
+        {"id": "1", "role": "ai", "content": "a"}, {"id": "1", "role": "ai", "content": "b"}]})
+    g.edge(ss.START, "first").edge("first", "second")
+    assert g.compile().invoke({})["messages"] == [
+        {"role": "user", "content": "hi"}, {"id": "1", "role": "ai", "content": "b"}]
+
+
+def test_values_event_of_an_interrupt_contains_it() -> None:
+    g = ss.Graph({"n": None})
+    g.add("ask", lambda state: {"n": ss.interrupt("go on?")})
+    g.edge(ss.START, "ask")
+    graph = g.compile(checkpointer=ss.memory_checkpointer())
+    *_, last = graph.stream({"n": 1}, stream_mode="values", thread_id="1")
+    assert last["__interrupt__"] == graph.get_state("1").interrupts
+
+
+def test_blocking_call_of_coroutines_in_a_coroutine_is_an_error() -> None:
+    async def later(state: Any) -> dict[str, Any]:
+        await asyncio.sleep(0)
+        return {"n": 1}
+
+    inner = one_node(later)
+
+    async def blocks(state: Any) -> dict[str, Any]:
+        return dict(inner.invoke({}))
+
+    def may_block(state: Any) -> dict[str, Any]:
+        return dict(inner.invoke({}))
+
+    with pytest.raises(RuntimeError, match="await ainvoke"):
+        one_node(blocks).invoke({})
+    assert one_node(may_block).invoke({})["n"] == 1
+
+
+def one_node(node: Any) -> ss.CompiledGraph:
+    g = ss.Graph({"n": None})
+    g.add("n", node)
+    g.edge(ss.START, "n")
+    return g.compile()
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_send_to_a_graph_node_is_its_input(saved: bool, tmp_path: pathlib.Path) -> None:
+    inner = ss.Graph({"n": None, "total": operator.add})
+    inner.add("square", lambda state: {"total": state["n"] ** 2})
+    inner.edge(ss.START, "square")
+    g = ss.Graph(Totals)
+    g.add("each", inner.compile())
+    g.branch(ss.START, lambda state: [ss.Send("each", {"n": n, "total": 0}) for n in range(1, 4)])
+    threads = ss.sqlite_checkpointer(str(tmp_path / "threads.db")) if saved else None
+    graph = g.compile(checkpointer=threads)
+    assert graph.invoke({}, **({"thread_id": "1"} if saved else {}))["total"] == 1 + 4 + 9
+    g = ss.Graph(Totals)
+    g.add("each", inner.compile())
+    g.branch(ss.START, lambda state: ss.Send("each", {"missing": 1}))
+    with pytest.raises(Exception, match="missing"):
+        g.compile().invoke({})
+
+
+class Totals(TypedDict):
+    total: Annotated[int, operator.add]
