@@ -18,7 +18,7 @@ struct python_target {
 };
 using python_targets = std::vector<python_target>;
 
-/// What a run has of its start by Python code: the object in run_config::context.
+/// The data that Python code gives a run when it starts it: the object in run_config::context.
 struct python_run {
   shared_object context{};                ///< that of the caller; see caller_context()
   const detail::program* table = nullptr; ///< the graph of the choices
