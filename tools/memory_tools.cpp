@@ -52,8 +52,7 @@ std::string recall(const recall_options& options, const recall_args& given) {
   auto out = std::string{};
   auto left = options.items_max;
   auto has_more = true;
-  // The store searches all namespaces below the prefix, so the number of its items is no limit of
-  // what is found here.
+  // The store also returns items of the namespaces below, and does not compare texts.
   while (has_more && left > 0) {
     const auto items = given.memory->search(query);
     for (const auto& item : items) {

@@ -138,8 +138,8 @@ BOOST_AUTO_TEST_CASE(lane_that_waits_for_its_core_keeps_its_thread) {
   is_over = true;
   for (auto& other : others)
     other.join();
-  // None on a quiet machine. A virtual machine stops threads in ways that the engine cannot tell
-  // from a long body: up to 8 changes were seen. Without the rule there are 170 to 210.
+  // There are none on a quiet machine. When a virtual machine stops a thread, this looks like a
+  // long body: there were up to 8 changes. Without the rule there are 170 to 210.
   BOOST_TEST(changes < 40);
 }
 #endif
