@@ -83,7 +83,8 @@ protected:
     if (routed_ == node_->branches->size())
       return {};
     const auto& branch = (*node_->branches)[routed_];
-    return call_router(branch, layout_->read(values_));
+    const auto runtime = branch.route.takes_runtime ? nb::cast(call_reference{this}) : nb::object();
+    return call_router(branch, layout_->read(values_), runtime);
   }
 
   void drop() noexcept override {
@@ -264,11 +265,17 @@ private:
 
 } // namespace
 
-nb::object call_router(const python_branch& branch, nb::handle state) {
+nb::object call_router(const python_branch& branch, nb::handle state, nb::handle runtime) {
   const auto function = branch.route.callable.get();
   if (!function.is_valid())
     throw std::logic_error{"the graph was deleted while it ran"};
-  return nb::borrow(function)(state);
+  if (!branch.route.takes_runtime)
+    return nb::borrow(function)(state);
+  if (!runtime.is_valid())
+    throw nb::value_error(
+        "the router has a parameter `runtime`, which only runs have: an edit of a "
+        "state as the node of this router is not possible");
+  return nb::borrow(function)(state, nb::arg("runtime") = runtime);
 }
 
 std::unique_ptr<const detail::node_body> make_body(layout_ref layout, python_node node) {

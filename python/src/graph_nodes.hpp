@@ -33,6 +33,9 @@ make_router(layout_ref layout, std::shared_ptr<const std::vector<python_branch>>
             std::size_t number);
 
 /// Calls a router with a state. The caller holds the GIL. The result may be a coroutine.
-[[nodiscard]] nb::object call_router(const python_branch& branch, nb::handle state);
+/// @param runtime that of the node, for a router with a parameter `runtime`; an invalid object
+/// where there is no node, which is an error for such a router
+[[nodiscard]] nb::object call_router(const python_branch& branch, nb::handle state,
+                                     nb::handle runtime = {});
 
 } // namespace superstep::python

@@ -184,12 +184,15 @@ class Graph:
         """Adds a branch: when the source has run, a router chooses the next nodes.
 
         The router is a function, or coroutine function, of the state. It returns a node, a Send, or a
-        list of these. ``targets`` maps what it returns to nodes, or lists the possible nodes. A
-        branch of START needs a plain function.
+        list of these. Its optional parameter ``runtime`` receives the Runtime of the source.
+        ``targets`` maps what it returns to nodes, or lists the possible nodes. A branch of START needs
+        a plain function without ``runtime``.
         """
         is_async, takes_runtime = _kind_of(route)
         if source == "__start__" and is_async:
             raise TypeError("a branch of START needs a plain function, not a coroutine function")
+        if source == "__start__" and takes_runtime:
+            raise TypeError("the router of a branch of START has no runtime")
         labels = dict(targets) if isinstance(targets, Mapping) else {t: t for t in targets}
         self._steps.append(("branch", (source, route, is_async, takes_runtime, labels)))
         return self

@@ -565,3 +565,19 @@ def test_send_to_a_graph_node_is_its_input(saved: bool, tmp_path: pathlib.Path) 
 
 class Totals(TypedDict):
     total: Annotated[int, operator.add]
+
+
+def test_router_may_take_the_runtime() -> None:
+    def route(state: Any, runtime: ss.Runtime) -> str:
+        return str(runtime.configurable["next"])
+
+    g = ss.Graph(State)
+    g.add("a", lambda state: {"n": 1}).add("b", lambda state: {"n": 10}).add("c", lambda state: {"n": 100})
+    g.edge(ss.START, "a").branch("a", route, ["b", "c"])
+    assert g.compile().invoke({}, configurable={"next": "c"})["n"] == 101
+    with pytest.raises(TypeError, match="no runtime"):
+        ss.Graph(State).add("a", str).branch(ss.START, route)
+    graph = g.compile(checkpointer=ss.memory_checkpointer())
+    graph.invoke({}, thread_id="1", configurable={"next": "b"})
+    with pytest.raises(ValueError, match="parameter `runtime`"):
+        graph.update_state("1", {"n": 1}, as_node="a")
