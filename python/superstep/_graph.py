@@ -21,7 +21,7 @@ from ._types import CachePolicy, Command, Interrupt, RetryPolicy, Snapshot
 
 Reducer = Callable[[Any, Any], Any]
 Node = Callable[..., Any]
-Router = Callable[[Any], Any]
+Router = Callable[..., Any]
 GraphInput = Union[Mapping[str, Any], Command, None]
 State = dict[str, Any]
 
