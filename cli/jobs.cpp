@@ -5,10 +5,12 @@
 
 #include "base/error_words.hpp"
 #include "cli/commands.hpp"
+#include "cli/file_start.hpp"
 #include "cli/job_checkpoints.hpp"
 #include "cli/ledger_options.hpp"
 #include "cli/usage.hpp"
 
+#include <superstep/base/detail/distinct_files.hpp>
 #include <superstep/batch/batch.hpp>
 
 #include <fmt/format.h>
@@ -17,6 +19,8 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <utility>
+#include <vector>
 
 namespace superstep::cli {
 
@@ -84,12 +88,33 @@ result<void> retry(pg_connection& connection, const shared_job& job, const jobs_
   return {};
 }
 
+/// Checks that an export damages no other file. It may replace a file with JSON lines, an earlier
+/// export.
+result<void> check_exported(const std::string& option, const std::string& path) {
+  if (path.empty() || path == "-")
+    return {};
+  const auto start = file_start(path, 1);
+  if (start.empty() || start == "{")
+    return {};
+  return error{errc::invalid_argument, option + ": '" + path +
+                                           "' exists and does not contain JSON lines; it is not "
+                                           "overwritten. Use another file"};
+}
+
 result<void> export_rows(pg_connection& connection, const shared_job& job,
                          const jobs_arguments& given) {
   auto key = ledger_key();
   if (!key)
     return key.error();
   auto files = given.files;
+  auto used = std::vector<used_file>{{"--output", files.output, used_file::use::written}};
+  if (!files.dead.empty())
+    used.push_back({"--dead", files.dead, used_file::use::written});
+  if (auto checked = check_distinct_files(used); !checked)
+    return checked;
+  for (const auto& [option, path] : {std::pair{"--output", files.output}, {"--dead", files.dead}})
+    if (auto checked = check_exported(option, path); !checked)
+      return checked;
   files.key = *std::move(key);
   const auto written = detail::export_job(connection, job, files);
   if (!written)

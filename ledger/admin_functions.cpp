@@ -78,7 +78,7 @@ create or replace function superstep.list_jobs()
 returns table (o_name text, o_state text, o_rows bigint, o_ok bigint, o_dead bigint,
                o_workers bigint)
 language sql stable security definer set search_path = superstep, pg_temp as $$
-  select j.name, case when j.state = 'open' and c.ok + c.dead = j.rows then 'finished'
+  select j.name, case when j.state in ('open', 'paused') and c.ok + c.dead = j.rows then 'finished'
                  else j.state end, j.rows, c.ok, c.dead,
     (select count(*) from workers w
      where w.job = j.job and w.seen > now() - interval '1 minute')
@@ -113,6 +113,9 @@ set plan_cache_mode = force_custom_plan as $$
 declare
   v_rows bigint;
 begin
+  -- A split moves counts to another chunk. It skips locked chunks, and the next statement sees what it
+  -- did before.
+  perform from chunks where job = p_job order by first for update;
   with d as (
     delete from outputs where job = p_job and status & 5 = 1 returning row),
   n as (

@@ -45,7 +45,8 @@ result<part_place> part_files::append(std::uint64_t first, std::uint32_t fence,
     std::erase_if(parts_, [](const auto& each) { return !each.second.is_changed; });
   auto& into = parts_[{first, fence}];
   if (!into.opened.is_open()) {
-    into.name = "part-" + std::to_string(first) + '-' + std::to_string(fence) + ".jsonl";
+    into.name =
+        "part-" + job_ + '-' + std::to_string(first) + '-' + std::to_string(fence) + ".jsonl";
     auto opened = file::open_regular(folder_ + '/' + into.name, O_RDWR | O_APPEND | O_CREAT);
     if (!opened)
       return opened.error();

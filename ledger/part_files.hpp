@@ -27,7 +27,9 @@ struct part_place {
 /// their commit was refused. Not synchronised.
 class part_files {
 public:
-  explicit part_files(std::string folder) : folder_{std::move(folder)} {}
+  /// @param job id of the job. The files of several jobs may be in one folder.
+  part_files(std::string folder, std::string job)
+      : folder_{std::move(folder)}, job_{std::move(job)} {}
 
   /// Appends a line to the file of a lease. Returns its place.
   [[nodiscard]] result<part_place> append(std::uint64_t first, std::uint32_t fence,
@@ -45,6 +47,7 @@ private:
   };
 
   std::string folder_;
+  std::string job_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, part> parts_;
 };
 

@@ -72,15 +72,17 @@ batch_summary finished_summary(const shared_job& job) {
   return out;
 }
 
-result<std::optional<part_files>> parts_of(const std::string& folder) {
+result<std::optional<part_files>> parts_of(const std::string& folder, const std::string& job) {
   using parts = std::optional<part_files>;
   if (folder.empty())
     return parts{};
+  if (job.find('/') != std::string::npos) // it becomes a part of file names
+    return error{errc::parse_failed, "the ledger's id of the job is not valid: " + job};
   auto failed = std::error_code{};
   std::filesystem::create_directories(folder, failed);
   if (failed)
     return error{errc::io_failed, "--parts: cannot create " + folder + ": " + failed.message()};
-  return parts{part_files{folder}};
+  return parts{part_files{folder, job}};
 }
 
 } // namespace
@@ -105,7 +107,7 @@ result<batch_summary> run_shared_batch(const pg_address& address, const std::str
   auto cipher = cipher_of(*job, shared.key);
   if (!cipher)
     return cipher.error();
-  auto parts = parts_of(shared.parts);
+  auto parts = parts_of(shared.parts, job->header.job_id);
   if (!parts)
     return parts.error();
   if (job->ok() + job->dead() > 0)

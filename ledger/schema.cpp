@@ -118,8 +118,8 @@ begin
   -- A lost lease or sign of life is repaired by the fence and by the next one, so it need not wait
   -- for the disk.
   perform set_config('synchronous_commit', 'off', true);
-  insert into workers as w (job, worker, host, seen)
-    values (p_job, p_worker, p_host, clock_timestamp())
+  insert into workers as w (job, worker, host, seen) -- unless the job was dropped
+    select j.job, p_worker, p_host, clock_timestamp() from jobs j where j.job = p_job
     on conflict (job, worker) do update set seen = clock_timestamp();
   return query select
     (select j.state from jobs j where j.job = p_job),
@@ -131,7 +131,7 @@ create or replace function superstep.state_of(p_job bigint)
 returns text
 language sql volatile security definer set search_path = superstep, pg_temp
 set max_parallel_workers_per_gather = 0 as $$
-  select case when j.state = 'open' and
+  select case when j.state in ('open', 'paused') and
                    not exists (select from chunks c where c.job = p_job and c.state = 0) and
                    not exists (select from chunks c where c.job = p_job and c.state = 1)
          then 'finished' else j.state end

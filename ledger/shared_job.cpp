@@ -30,10 +30,11 @@ constexpr auto text_members = std::array{text_member{"job_id", &job_header::job_
 
 shared_job_state state_of(std::string_view state, std::uint64_t rows, std::uint64_t ended) {
   using enum shared_job_state;
-  if (state == "open")
-    return ended < rows ? open : finished;
-  if (state == "paused")
-    return paused;
+  if (state == "open" || state == "paused") {
+    if (ended >= rows)
+      return finished;
+    return state == "open" ? open : paused;
+  }
   return state == "loading" ? loading : cancelled;
 }
 

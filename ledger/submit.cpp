@@ -227,7 +227,7 @@ result<submitted_job> submit_job(pg_connection& connection, const std::string& n
   const auto rows = facts->rows.wanted;
   if (rows == 0)
     return error{errc::invalid_argument, "the input has no rows: " + input->name};
-  if (rows > rows_max || (submit.chunk_rows > 0 && rows / submit.chunk_rows >= chunks_max))
+  if (rows > rows_max || (submit.chunk_rows > 0 && (rows - 1) / submit.chunk_rows >= chunks_max))
     return error{errc::too_large, "the job has " + std::to_string(rows) + " rows; a ledger takes " +
                                       std::to_string(rows_max) + " rows in " +
                                       std::to_string(chunks_max) +
