@@ -139,7 +139,7 @@ batch_progress detail::batch_run::progress_now() {
     const auto left = now.rows > now.done ? now.rows - now.done : 0;
     now.eta_seconds = static_cast<double>(left) / now.rows_per_second;
   }
-  if (now.cost && now.done > 0)
+  if (now.cost && totals.ok + totals.dead > 0)
     now.cost_projected =
         *now.cost * static_cast<double>(now.rows) / static_cast<double>(totals.ok + totals.dead);
   now.model_calls = totals.counts.model_calls;

@@ -247,8 +247,10 @@ row_counts excess(const row_counts& counts, const row_counts& part) noexcept {
 }
 
 void journal_content::set_header(job_header next) {
-  if (header && (header->input != next.input || header->format != next.format))
-    bad_lines.clear(); // line numbers of the earlier input
+  // An earlier input had other lines, and another field for ids makes other lines invalid.
+  if (header && (header->input != next.input || header->format != next.format ||
+                 header->id_field != next.id_field))
+    bad_lines.clear();
   if (header && !header->has_same_rows(next))
     has_other_input = true;
   header = std::move(next);

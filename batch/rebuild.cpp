@@ -7,6 +7,7 @@
 #include "written_line.hpp"
 
 #include <filesystem>
+#include <optional>
 
 #include <fcntl.h>
 
@@ -106,6 +107,8 @@ private:
     append_rebuild(records_);
     if (auto written = put(0); !written)
       return written;
+    if (!content.needs_rebuild && content.damaged_lines == 0)
+      known_bad_lines_ = content.bad_lines;
     content.begin_rebuild();
     return files_.journal.sync();
   }
@@ -173,14 +176,15 @@ private:
     });
   }
 
-  /// Keeps one dead letter for each failed row in the output, and those of invalid input lines.
+  /// Keeps one dead letter for each failed row in the output, and those of invalid input lines. A
+  /// letter may be about a line of an earlier input. Its number is then not one of this input.
   result<void> copy_dead() {
     return for_each(files_.dead, &dead_, [&](const written_lines& at) {
       const auto line = bad_line_of(at.object());
       if (line == 0 && failed_.erase(digest_of(key_of(at.object()))) == 0)
         return dead_.drop();
       dead_.keep(at.text());
-      if (line != 0)
+      if (line != 0 && (!known_bad_lines_ || known_bad_lines_->contains(line)))
         files_.content.bad_lines.insert(line);
     });
   }
@@ -234,6 +238,8 @@ private:
   rewritten_file dead_;
   std::string records_;
   std::vector<kept_row> rows_;
+  /// The invalid lines of the input. Not set if the journal is damaged, so that they are not known.
+  std::optional<boost::unordered_flat_set<std::uint64_t>> known_bad_lines_;
   boost::unordered_flat_set<key_digest> letters_; ///< rows with a dead letter that stay failed
   boost::unordered_flat_set<key_digest> failed_; ///< failed rows whose dead letter is still to copy
 };

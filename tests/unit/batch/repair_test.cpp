@@ -316,6 +316,35 @@ BOOST_AUTO_TEST_CASE(retry_dead_option_runs_only_failed_rows_again) {
   BOOST_TEST(attempts["error"] == 3);
 }
 
+// The letter is about a line of an earlier input.
+BOOST_AUTO_TEST_CASE(retry_dead_option_runs_row_whose_line_was_invalid) {
+  auto job = testing::job{chat_lines(2) + "no row\n"};
+  job.options.bad_lines = on_bad_line::dead_letter;
+  BOOST_TEST(job.run().value().bad_lines == 1U);
+  write_file(job.options.input, chat_lines(2) + chat_line("late", "fail"));
+  job.options.force = true;
+  BOOST_TEST(job.run().value().rows_this_run == 1U);
+  job.options.force = false;
+  job.options.retry_dead = true;
+  const auto again = job.run().value();
+  BOOST_TEST(job.runner.runs["late"] == 2U);
+  BOOST_TEST(again.left() == 0U);
+  BOOST_TEST(job.output().size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(line_that_was_invalid_with_another_id_field_runs) {
+  auto lines = std::string{R"({"k":"a",)"} + chat_line("one", "hi").substr(1);
+  lines += chat_line("two", "hi");
+  auto job = testing::job{lines};
+  job.options.bad_lines = on_bad_line::dead_letter;
+  job.options.id_field = "k";
+  BOOST_TEST(job.run().value().bad_lines == 1U);
+  job.options.id_field.clear();
+  job.options.force = true;
+  static_cast<void>(job.run().value());
+  BOOST_TEST(job.runner.runs["two"] == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(retry_dead_option_needs_an_earlier_job) {
   auto job = testing::job{chat_lines(3)};
   job.options.retry_dead = true;
