@@ -193,7 +193,8 @@ std::string imported_text(const batch_summary& s, const batch_api_arguments& giv
   constexpr auto error_bytes_max = std::size_t{300};
   auto text = fmt::format("{}: {} ok, {} failed", counted(s.rows, "row"), s.ok, s.failed);
   if (s.already_finished)
-    return "nothing to do: " + text + "; output in " + s.output;
+    return "nothing to do: " + text + "; output in " + s.output +
+           (s.failed > 0 ? "\nother answer files are read with --fresh, which starts again" : "");
   text += fmt::format("\n{} ({} in, {} out)",
                       counted(static_cast<std::uint64_t>(s.total_tokens), "token"), s.input_tokens,
                       s.output_tokens);

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -78,9 +79,11 @@ std::string in_file_name(const std::string& value) {
 result<std::string> override_of(const std::string& key, const std::string& value) {
   if (key != "prompt" || !value.starts_with('@'))
     return (key == "model" ? std::string{"model.model"} : key) + '=' + value;
-  auto in = std::ifstream{value.substr(1), std::ios::binary};
-  if (!in)
-    return error{errc::io_failed, "--matrix: the prompt " + value.substr(1) + " cannot be read"};
+  const auto path = value.substr(1);
+  auto failed = std::error_code{};
+  auto in = std::ifstream{path, std::ios::binary};
+  if (!in || std::filesystem::is_directory(path, failed))
+    return error{errc::io_failed, "--matrix: the prompt " + path + " cannot be read"};
   const auto text = std::string{std::istreambuf_iterator<char>{in}, {}};
   auto quoted = std::string{};
   append_quoted(quoted, text); // a JSON text is also YAML

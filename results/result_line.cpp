@@ -290,6 +290,8 @@ result_line read_result_line(dom::object line, std::string_view answer_member) {
   read_number(line, "wall_ms", out.wall_ms);
   read_number(line, "barrier_wait_ms", out.barrier_wait_ms);
   read_number(line, "score", out.score);
+  if (out.score && !(*out.score >= 0 && *out.score <= 1))
+    out.score.reset(); // an input column of this name
   if (const auto method = text_at(line, "method"); out.score && !method.empty())
     out.scored_by = scored_by(method, text_at(line, "gold_field"), text_at(line, "judge"));
   read_number(line, "steps", out.steps);

@@ -150,6 +150,14 @@ std::optional<double> last_number(std::string_view text) {
   auto rest = re2::StringPiece{plain};
   auto found = std::optional<double>{};
   for (auto piece = re2::StringPiece{}; re2::RE2::FindAndConsume(&rest, pattern, &piece);) {
+    // "1,2024" is two numbers: the pattern would end inside the second one.
+    if (const auto comma = piece.find(',');
+        comma != re2::StringPiece::npos && !rest.empty() &&
+        std::isdigit(static_cast<unsigned char>(rest[0])) != 0) {
+      const auto* const end = piece.data() + comma;
+      rest = {end, static_cast<std::size_t>(rest.data() + rest.size() - end)};
+      piece = piece.substr(0, comma);
+    }
     const auto is_hyphen = piece[0] == '-' && piece.data() != plain.data() &&
                            std::isalnum(static_cast<unsigned char>(piece.data()[-1])) != 0;
     auto number = std::string{piece.data(), piece.size()};

@@ -47,11 +47,13 @@ bool score_table::is_outdated(const std::string& output) {
 }
 
 void score_table::set_score(result_line& row) const {
-  if (row.score)
+  if (!row.scored_by.empty())
     return;
-  row.score = find(row.key);
-  if (row.score)
+  // A score without a method may be an input column of this name.
+  if (const auto found = find(row.key)) {
+    row.score = found;
     row.scored_by = scored_by_;
+  }
 }
 
 std::optional<double> score_table::find(std::string_view key) const noexcept {

@@ -40,6 +40,12 @@ BOOST_AUTO_TEST_CASE(native_line_gives_answer_tools_and_numbers) {
   BOOST_TEST(line.attempt == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(number_that_is_no_score_is_ignored) {
+  BOOST_TEST(read(R"({"id":"r","answer":"x","score":1})").score.value() == 1.0);
+  BOOST_TEST(!read(R"({"id":"r","answer":"x","score":4.5})").score.has_value());
+  BOOST_TEST(!read(R"({"id":"r","answer":"x","score":-1})").score.has_value());
+}
+
 BOOST_AUTO_TEST_CASE(openai_and_vllm_lines_are_read) {
   const auto ok = read(R"({"id":"batch_req_1","custom_id":"k","response":{"status_code":200,
     "body":{"choices":[{"message":{"role":"assistant","content":"hi"}}],

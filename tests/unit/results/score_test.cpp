@@ -49,6 +49,10 @@ BOOST_AUTO_TEST_CASE(number_compares_last_numbers) {
     BOOST_TEST(score_of(score_method::number, answer, "1234.5") == 0.0, answer);
   BOOST_TEST(last_number("from -3 to -.5").value() == -0.5);
   BOOST_TEST(last_number("1,2 and 12,34").value() == 34.0); // not thousands
+  BOOST_TEST(last_number("on Jan 1,2024").value() == 2024.0);
+  BOOST_TEST(last_number("10,2000").value() == 2000.0);
+  BOOST_TEST(last_number("1,234,5678").value() == 5678.0);
+  BOOST_TEST(last_number("1,234,567.5kg").value() == 1'234'567.5);
   BOOST_TEST(!last_number("no number").has_value());
   for (const auto* answer : {"3-5", "item A-5", "+5", "2024-05"})
     BOOST_TEST(last_number(answer).value() == 5.0, answer); // a hyphen
