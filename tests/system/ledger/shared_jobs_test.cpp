@@ -240,9 +240,36 @@ BOOST_AUTO_TEST_CASE(job_is_paused_resumed_and_cancelled) {
   BOOST_TEST(files.call({"jobs", "resume"}).exit_code == 0);
   BOOST_TEST(files.worker()->wait().exit_code == 0);
   files.check_outputs();
+  BOOST_TEST(files.call({"jobs", "pause"}).exit_code == 0);
+  BOOST_TEST(files.call({"jobs", "show"}).out.find("finished") != std::string::npos);
+  BOOST_TEST(files.worker()->wait().exit_code == 0);
   BOOST_TEST(files.call({"jobs", "drop"}).exit_code == 1);
   BOOST_TEST(files.call({"jobs", "drop", "--yes"}).exit_code == 0);
   BOOST_TEST(files.worker()->wait().err.find("has no job \"orders\"") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(paused_job_ends_with_its_last_rows) {
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 8, 1'000};
+  files.submit({"--chunk-rows", "16"});
+  auto worker = files.worker();
+  std::this_thread::sleep_for(seconds{1}); // a row takes two seconds, and all of them have started
+  BOOST_TEST(files.call({"jobs", "pause"}).exit_code == 0);
+  const auto end = worker->wait();
+  BOOST_TEST(end.exit_code == 0, end.err);
+  files.check_outputs();
+}
+
+BOOST_AUTO_TEST_CASE(workers_of_dropped_job_end_as_if_it_was_cancelled) {
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 400, 20};
+  files.submit({"--chunk-rows", "16"});
+  auto worker = files.worker();
+  wait_for_rows(files, 10);
+  BOOST_TEST(files.call({"jobs", "drop", "--yes"}).exit_code == 0);
+  const auto end = worker->wait();
+  BOOST_TEST(end.exit_code == 3, end.err);
+  BOOST_TEST(end.out.find("the job was cancelled") != std::string::npos, end.out);
 }
 
 /// A row uses 30 tokens. A process may start one more row for each of its rows in flight before it
