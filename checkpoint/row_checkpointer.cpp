@@ -180,7 +180,9 @@ row_checkpointer::impl::load(const thread_key& key, std::string_view id, const l
       adopt_newest(*thread, *head, {});
     return std::nullopt;
   }
-  if (found->saved.checkpoint->id != newest.id) {
+  // If another process has written a newer one between the two reads, the writer finds the
+  // conflict.
+  if (!id.empty() && found->saved.checkpoint->id != newest.id) {
     keep_branch_base(*head, *found);
   } else if (thread->enqueued == enqueued) {
     adopt_newest(*thread, *head, *found);
