@@ -59,15 +59,21 @@ json::value value_of(nb::handle from, const place& at, int depth);
 
 json::object object_of(nb::handle from, const place& at, int depth) {
   auto out = json::object{};
-  out.reserve(static_cast<std::size_t>(PyDict_Size(from.ptr())));
-  PyObject* key = nullptr;
-  PyObject* value = nullptr;
+  const auto size = PyDict_Size(from.ptr());
+  out.reserve(static_cast<std::size_t>(size));
+  PyObject* next_key = nullptr;
+  PyObject* next_value = nullptr;
   auto position = Py_ssize_t{0};
-  while (PyDict_Next(from.ptr(), &position, &key, &value)) {
+  while (PyDict_Next(from.ptr(), &position, &next_key, &next_value)) {
+    // Packing runs Python code, so other threads may change the dict meanwhile.
+    const auto key = nb::borrow(next_key);
+    const auto value = nb::borrow(next_value);
     const auto here = place{at.root, at.pack, &at, key};
-    if (!PyUnicode_Check(key))
+    if (!PyUnicode_Check(key.ptr()))
       throw_type(here, key, "keys must be str");
     out.emplace(text_of(key, at.root), value_of(value, here, depth + 1));
+    if (PyDict_Size(from.ptr()) != size)
+      throw nb::value_error((at.text() + " was changed while it was converted").c_str());
   }
   return out;
 }
@@ -137,10 +143,11 @@ json::value value_of(nb::handle from, const place& at, int depth) {
   if (!PyList_Check(object) && !PyTuple_Check(object))
     throw_type(at, from, "it must consist of None, bool, int, float, str, list and dict");
   auto out = json::array{};
-  const auto size = PySequence_Size(object);
-  out.reserve(static_cast<std::size_t>(size));
-  for (auto i = Py_ssize_t{0}; i < size; ++i)
-    out.push_back(value_of(item_at(object, i), place{at.root, at.pack, &at, {}, i}, depth + 1));
+  out.reserve(static_cast<std::size_t>(PySequence_Size(object)));
+  for (auto i = Py_ssize_t{0}; i < PySequence_Size(object); ++i) {
+    const auto item = nb::borrow(item_at(object, i));
+    out.push_back(value_of(item, place{at.root, at.pack, &at, {}, i}, depth + 1));
+  }
   return out;
 }
 

@@ -10,6 +10,8 @@
 #include <superstep/checkpoint/postgres.hpp>
 #include <superstep/checkpoint/sqlite.hpp>
 
+#include <cmath>
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -21,7 +23,7 @@ namespace {
 std::optional<std::chrono::milliseconds> read_ttl(std::optional<double> seconds) {
   if (!seconds)
     return std::nullopt;
-  return std::chrono::milliseconds{static_cast<std::int64_t>(*seconds * 1000)};
+  return std::chrono::milliseconds{static_cast<std::int64_t>(std::ceil(*seconds * 1000))};
 }
 
 /// Makes an embedding of a Python function of a list of texts.

@@ -67,6 +67,11 @@ def _column_of(block: Any, name: str) -> list[Any]:
     return _plain(block[name])
 
 
+def _is_missing(value: Any) -> bool:
+    """Whether a column has no value: None, NaN, or a KeyError of _column_of()."""
+    return value is None or isinstance(value, KeyError) or (isinstance(value, float) and value != value)
+
+
 def _rows_of(block: Any) -> list[dict[str, Any]]:
     """Returns the rows of a block."""
     if isinstance(block, list):
@@ -186,10 +191,9 @@ class Runner:
 
     def add(self, window: RowWindow, block: Any, tag: int) -> None:
         """Starts the rows of a block as soon as the window has room."""
-        threads = None
-        if self._key is not None:
-            threads = [f"{self._job}/{value}" for value in _column_of(block, self._key)]
-        window.add(self._inputs_of(block), threads, self._key is not None, tag)
+        inputs = self._inputs_of(block)
+        threads = None if self._key is None else self._threads_of(block, self._key, inputs)
+        window.add(inputs, threads, threads is not None, tag)
 
     def run(self, block: Any) -> RowBlock:
         """Runs the rows of a block, and returns their outcomes."""
@@ -210,11 +214,30 @@ class Runner:
         """Returns the columns of outcomes as lists of Python objects."""
         return _lists_of(outcomes, self._columns)
 
+    def _threads_of(self, block: Any, key: str, inputs: list[Any]) -> list[str]:
+        """Returns the threads of the rows. Rows without a thread of their own get an exception as input."""
+        threads: list[str] = []
+        seen: set[str] = set()
+        for index, value in enumerate(_column_of(block, key)):
+            thread = f"{self._job}/{value}"
+            if _is_missing(value):
+                inputs[index] = ValueError(f"the row has no value in the column '{key}'")
+                thread = f"{self._job}/{id(inputs)}-{index} has no key"  # never used
+            elif thread in seen:
+                inputs[index] = ValueError(f"the value {value!r} of the column '{key}' is not unique")
+            seen.add(thread)
+            threads.append(thread)
+        return threads
+
     def _inputs_of(self, block: Any) -> list[Any]:
         """Returns the inputs of the rows. An exception is the failure of its row."""
         if self._question is not None:
             values = _column_of(block, self._question)
-            return [v if isinstance(v, (str, KeyError)) else str(v) for v in values]
+            empty = ValueError(f"the row has no value in the column '{self._question}'")
+            return [
+                v if isinstance(v, (str, KeyError)) else empty if _is_missing(v) else str(v)
+                for v in values
+            ]
         read = self._agent._reader(None, None)
         inputs: list[Any] = []
         for row in _rows_of(block):

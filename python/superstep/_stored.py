@@ -78,11 +78,7 @@ def storable(
     if issubclass(cls, enum.Enum):
         _register(cls, _Form(_ONE_ARGUMENT, lambda o: o.value, cls))
     elif hasattr(cls, "__dataclass_fields__"):
-        names = tuple(f.name for f in cls.__dataclass_fields__.values() if f.init)
-        _register(
-            cls,
-            _Form(_KEYWORDS, lambda o: {n: getattr(o, n) for n in names}, lambda kw: cls(**kw)),
-        )
+        _register(cls, _dataclass_form(cls))
     elif issubclass(cls, tuple) and hasattr(cls, "_fields"):
         _register(cls, _Form(_KEYWORDS, lambda o: dict(o._asdict()), lambda kw: cls(**kw)))
     elif hasattr(cls, "model_validate") and hasattr(cls, "model_dump"):
@@ -93,6 +89,20 @@ def storable(
             "pydantic; pass dump= and load="
         )
     return cls
+
+
+def _dataclass_form(cls: Any) -> _Form:
+    fields = cls.__dataclass_fields__.values()
+    kinds = {f.name: f.init for f in fields if f._field_type.name == "_FIELD"}  # no class variables
+
+    def load(content: dict[str, Any]) -> Any:
+        made = cls(**{n: v for n, v in content.items() if kinds.get(n, True)})
+        for name, value in content.items():
+            if not kinds.get(name, True):
+                object.__setattr__(made, name, value)  # the class may be frozen
+        return made
+
+    return _Form(_KEYWORDS, lambda o: {n: getattr(o, n) for n in kinds if hasattr(o, n)}, load)
 
 
 def _model_form(cls: Any) -> _Form:

@@ -245,3 +245,23 @@ def test_dask_functions_pickle(agent_file: str) -> None:
     assert [len(b) for b in blocks] == [10, 10, 5]
     done = [row for block in blocks for row in block]
     assert [(r["id"], r["answer"]) for r in done] == [(r["id"], f"It is {r['id'] + 1}.") for r in rows]
+
+
+def test_rows_without_key_or_question_fail() -> None:
+    asked: list[str] = []
+
+    def model(messages: list[dict[str, Any]], tools: Any) -> str:
+        asked.append(messages[-1]["content"])
+        return "re: " + asked[-1]
+
+    agent = ss.create_agent(model, checkpointer=ss.memory_checkpointer())
+    nan = float("nan")
+    rows = [{"id": 1, "q": "a"}, {"q": "b"}, {"id": None, "q": "c"}, {"id": nan, "q": "d"}, {"id": 1, "q": "e"},
+            {"id": 2, "q": None}, {"id": 3, "q": nan}, {"id": 4, "q": 5}]
+    runner = _rows.Runner(agent, [], {"question": "q", "key": "id"})
+    errors = runner.run(rows).column("error")
+    assert sorted(asked) == ["5", "a"]
+    assert [bool(e) for e in errors] == [False, True, True, True, True, True, True, False]
+    assert "no value in the column 'id'" in errors[1] and "is not unique" in errors[4]
+    assert "no value in the column 'q'" in errors[5]
+    assert runner.run(rows[1:3]).column("status") == ["failed", "failed"] and len(asked) == 2

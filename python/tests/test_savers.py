@@ -373,6 +373,20 @@ def test_threads_are_deleted_copied_and_pruned(saver: PostgresSaver) -> None:
     }
 
 
+def test_prune_refuses_what_it_would_damage(saver: PostgresSaver) -> None:
+    config = new_thread()
+    thread = config["configurable"]["thread_id"]
+    for i in range(3):
+        config = put(saver, config, {"i": i}, counters_since_delta_snapshot={"items": [i, i]})
+    with pytest.raises(ValueError, match="DeltaChannel"):
+        saver.prune([thread])
+    with pytest.raises(ValueError, match="strategy must be"):
+        saver.prune([thread], strategy="keep_lates")
+    assert len(list(saver.list(new_thread(thread_id=thread)))) == 3
+    saver.prune([thread], strategy="delete")
+    assert saver.get_tuple(config) is None
+
+
 @dataclasses.dataclass
 class Cart:
     items: list[str]

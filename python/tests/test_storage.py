@@ -14,7 +14,7 @@ import random
 import re
 import subprocess
 import uuid
-from typing import Any, Callable, NamedTuple, TypedDict
+from typing import Any, Callable, ClassVar, NamedTuple, TypedDict
 
 import pytest
 
@@ -333,3 +333,45 @@ def test_store_of_an_agent_file_is_encrypted(tmp_path: pathlib.Path, monkeypatch
         ss.Agent.from_file(tmp_path / "agent.yaml")
     monkeypatch.setenv("SUPERSTEP_CHECKPOINT_KEY", "ab" * 32)
     assert "secret blue" in ss.Agent.from_file(tmp_path / "agent.yaml").invoke("look").text
+
+
+@ss.storable
+@dataclasses.dataclass(frozen=True)
+class Counted:
+    n: int
+    kind: ClassVar[str] = "a class variable"
+    log: list[str] = dataclasses.field(init=False, default_factory=list)
+
+
+def test_fields_without_parameter_are_stored(tmp_path: pathlib.Path) -> None:
+    value = Counted(1)
+    value.log.append("work")
+    g = ss.Graph({"value": None})
+    g.add("write", lambda state: {"value": value}).edge(ss.START, "write")
+    database = str(tmp_path / "threads.db")
+    g.compile(checkpointer=ss.sqlite_checkpointer(database)).invoke({}, thread_id="1")
+    found = g.compile(checkpointer=ss.sqlite_checkpointer(database)).get_state("1").values["value"]
+    assert (found.n, found.log) == (1, ["work"])
+
+
+def test_value_that_another_thread_changes_does_not_end_the_process(run_python: Callable[..., "subprocess.CompletedProcess[str]"]) -> None:
+    ended = run_python("""
+        import decimal, threading
+        import superstep as ss
+        values = {}
+        def change():
+            while not over.is_set():
+                values["k"] = [decimal.Decimal(i) for i in range(200)]
+        over = threading.Event()
+        thread = threading.Thread(target=change)
+        thread.start()
+        g = ss.Graph({"x": None})
+        g.add("n", lambda state: {"x": values}).edge(ss.START, "n")
+        graph = g.compile(checkpointer=ss.sqlite_checkpointer(":memory:"))
+        for i in range(300):
+            graph.invoke({}, thread_id=str(i))
+        over.set()
+        thread.join()
+        print("done")
+    """)
+    assert ended.stdout == "done\n", ended.stderr

@@ -335,14 +335,25 @@ class Saver(BaseCheckpointSaver[Any]):
         self._opened.native().delete_runs([*run_ids])
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        self._opened.native().copy_thread(source_thread_id, target_thread_id)
+        self._opened.native().copy_thread(str(source_thread_id), str(target_thread_id))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        for thread_id in thread_ids:
+        if strategy not in ("keep_latest", "delete"):
+            raise ValueError(f"strategy must be 'keep_latest' or 'delete', not {strategy!r}")
+        for thread_id in map(str, thread_ids):
             if strategy == "delete":
                 self.delete_thread(thread_id)
-            else:
-                self._opened.native().prune(thread_id)
+                continue
+            seen: set[str] = set()
+            for one in self.list({"configurable": {"thread_id": thread_id}}):  # newest first
+                ns = one.config["configurable"].get("checkpoint_ns", "")
+                if ns not in seen and one.metadata.get("counters_since_delta_snapshot"):
+                    raise ValueError(
+                        f"thread '{thread_id}' has a DeltaChannel, whose value is stored in older "
+                        "checkpoints: it cannot be pruned"
+                    )
+                seen.add(ns)
+            self._opened.native().prune(thread_id)
 
     async def aget_tuple(self, config: RunnableConfig) -> "CheckpointTuple | None":
         return await self._opened.run(self.get_tuple, config)
