@@ -3,9 +3,10 @@
 // model reads it.
 #include "agents/history_hooks.hpp"
 
+#include "agents/run_of_request.hpp"
+
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/messages/history.hpp>
-#include <superstep/runtime/detail/runtime_access.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -72,8 +73,7 @@ task<std::string> ask_for_summary(chat_model_ptr model, std::string prompt, mess
   request.messages.push_back(human_message(buffer_string(messages)));
   // An empty list: the model must not call tools here.
   request.tools = std::make_shared<const std::vector<tool_definition>>();
-  request.run_key = rt.config().run_id;
-  request.config = detail::runtime_access::share_config(rt);
+  detail::set_run(request, rt);
   request.turn = react::answers_in(messages);
   auto asking = model->complete(std::move(request));
   auto answer = co_await asking;

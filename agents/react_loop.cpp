@@ -4,12 +4,12 @@
 // early_tools.cpp starts tool calls during a model call.
 #include "agents/chat_history.hpp"
 #include "agents/early_tools.hpp"
+#include "agents/run_of_request.hpp"
 
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/base/await.hpp>
 #include <superstep/base/detail/awaited_ref.hpp>
 #include <superstep/models/chat_model.hpp>
-#include <superstep/runtime/detail/runtime_access.hpp>
 #include <superstep/runtime/graph_error.hpp>
 
 #include <algorithm>
@@ -151,8 +151,7 @@ model_request request_of(model_turn turn, const runtime& rt, const context_ptr& 
   request.system = std::move(turn.system);
   request.messages = std::move(turn.messages);
   request.tools = std::move(turn.tools);
-  request.run_key = rt.config().run_id;
-  request.config = detail::runtime_access::share_config(rt);
+  detail::set_run(request, rt);
   request.turn = turn.turn;
   request.parameters = std::move(turn.parameters);
   request.format = std::move(turn.format);

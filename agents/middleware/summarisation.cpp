@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Middleware that replaces older messages of a long conversation by a summary. history_hooks.cpp
 // has the simpler form that agent files use.
+#include "agents/run_of_request.hpp"
+
 #include <superstep/agents/prebuilt_middleware.hpp>
 #include <superstep/messages/history.hpp>
-#include <superstep/runtime/detail/runtime_access.hpp>
 
 #include <memory>
 #include <stdexcept>
@@ -58,8 +59,7 @@ model_request request_for(const message_list& messages, std::size_t cut,
       system_message(options.prompt.empty() ? our_prompt : options.prompt));
   request.messages.push_back(human_message(buffer_string(old)));
   request.tools = std::make_shared<const std::vector<tool_definition>>();
-  request.run_key = rt.config().run_id;
-  request.config = detail::runtime_access::share_config(rt);
+  detail::set_run(request, rt);
   return request;
 }
 
