@@ -15,12 +15,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <csignal>
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <utility>
-#include <vector>
 
 namespace superstep::cli {
 
@@ -90,13 +89,13 @@ result<void> retry(pg_connection& connection, const shared_job& job, const jobs_
 
 /// Checks that an export damages no other file. It may replace a file with JSON lines, an earlier
 /// export.
-result<void> check_exported(const std::string& option, const std::string& path) {
-  if (path.empty() || path == "-")
+result<void> check_exported(const used_file& file) {
+  if (file.path.empty() || file.path == "-")
     return {};
-  const auto start = file_start(path, 1);
+  const auto start = file_start(file.path, 1);
   if (start.empty() || start == "{")
     return {};
-  return error{errc::invalid_argument, option + ": '" + path +
+  return error{errc::invalid_argument, file.what + ": '" + file.path +
                                            "' exists and does not contain JSON lines; it is not "
                                            "overwritten. Use another file"};
 }
@@ -107,13 +106,13 @@ result<void> export_rows(pg_connection& connection, const shared_job& job,
   if (!key)
     return key.error();
   auto files = given.files;
-  auto used = std::vector<used_file>{{"--output", files.output, used_file::use::written}};
-  if (!files.dead.empty())
-    used.push_back({"--dead", files.dead, used_file::use::written});
-  if (auto checked = check_distinct_files(used); !checked)
+  const auto written_files =
+      std::array{used_file{"--output", files.output, used_file::use::written},
+                 used_file{"--dead", files.dead, used_file::use::written}};
+  if (auto checked = check_distinct_files(written_files); !checked)
     return checked;
-  for (const auto& [option, path] : {std::pair{"--output", files.output}, {"--dead", files.dead}})
-    if (auto checked = check_exported(option, path); !checked)
+  for (const auto& file : written_files)
+    if (auto checked = check_exported(file); !checked)
       return checked;
   files.key = *std::move(key);
   const auto written = detail::export_job(connection, job, files);
