@@ -21,6 +21,21 @@ namespace {
 /// the routers of the engine as node_output::for_routers.
 using chosen_targets = std::vector<python_targets>;
 
+/// Calls a function that uses Python, on a thread without the GIL. Its exceptions become failures
+/// of the node.
+/// @param where the beginning of the texts of errors that C++ code has found
+template <class F>
+auto with_gil(const std::string& where, F f) -> decltype(f()) {
+  const auto locked = nb::gil_scoped_acquire{};
+  try {
+    return f();
+  } catch (nb::python_error& e) {
+    throw python_failure{e.value()};
+  } catch (const nb::builtin_exception& e) {
+    throw std::invalid_argument{where + e.what()};
+  }
+}
+
 const value_ref* payload_of(const body_input& given) {
   if (given.payload == nullptr)
     return nullptr;
@@ -172,14 +187,7 @@ write_list shared_channels(const graph_layout& parent, const graph_layout& child
 /// Returns the input of a Send as the input of a subgraph.
 write_list sent_channels(const graph_layout& child, const value_ref& sent) {
   auto writes = std::vector<write>{};
-  const auto locked = nb::gil_scoped_acquire{};
-  try {
-    child.add_writes(sent->get(), writes);
-  } catch (nb::python_error& e) {
-    throw python_failure{e.value()};
-  } catch (const nb::builtin_exception& e) {
-    throw std::invalid_argument{std::string{"the input of the Send: "} + e.what()};
-  }
+  with_gil("the input of the Send: ", [&] { child.add_writes(sent->get(), writes); });
   return {std::make_move_iterator(writes.begin()), std::make_move_iterator(writes.end())};
 }
 
@@ -241,19 +249,11 @@ public:
       return;
     }
     // the start of a run on a saved thread, or an edit of its state
-    auto targets = python_targets{};
-    {
-      const auto locked = nb::gil_scoped_acquire{};
-      try {
-        const auto& branch = (*branches_)[number_];
-        const auto state = layout_->read(layout_->values_of(fresh));
-        targets = read_targets(call_router(branch, state), *layout_, branch.labels);
-      } catch (nb::python_error& e) {
-        throw python_failure{e.value()};
-      } catch (const nb::builtin_exception& e) {
-        throw std::invalid_argument{e.what()};
-      }
-    }
+    const auto targets = with_gil("", [&] {
+      const auto& branch = (*branches_)[number_];
+      const auto state = layout_->read(layout_->values_of(fresh));
+      return read_targets(call_router(branch, state), *layout_, branch.labels);
+    });
     add_targets(targets, *given.table, out);
   }
 
@@ -290,8 +290,7 @@ make_cache_key(layout_ref layout, std::vector<std::uint32_t> reads, shared_objec
     auto values = graph_layout::values{};
     if (payload == nullptr)
       values = layout->values_of(*given.state);
-    const auto locked = nb::gil_scoped_acquire{};
-    try {
+    return with_gil("", [&]() -> std::string {
       const auto input =
           payload != nullptr ? (*payload)->get() : nb::object(layout->read(values, reads));
       if (!key)
@@ -300,11 +299,7 @@ make_cache_key(layout_ref layout, std::vector<std::uint32_t> reads, shared_objec
       if (PyBytes_Check(made.ptr()))
         return {PyBytes_AsString(made.ptr()), static_cast<std::size_t>(PyBytes_Size(made.ptr()))};
       return std::string{text_of(made, "the key of a CachePolicy")};
-    } catch (nb::python_error& e) {
-      throw python_failure{e.value()};
-    } catch (const nb::builtin_exception& e) {
-      throw std::invalid_argument{e.what()};
-    }
+    });
   };
 }
 
