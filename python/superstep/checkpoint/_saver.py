@@ -344,16 +344,16 @@ class Saver(BaseCheckpointSaver[Any]):
             if strategy == "delete":
                 self.delete_thread(thread_id)
                 continue
-            seen: set[str] = set()
-            for one in self.list({"configurable": {"thread_id": thread_id}}):  # newest first
-                ns = one.config["configurable"].get("checkpoint_ns", "")
-                if ns not in seen and one.metadata.get("counters_since_delta_snapshot"):
-                    raise ValueError(
-                        f"thread '{thread_id}' has a DeltaChannel, whose value is stored in older "
-                        "checkpoints: it cannot be pruned"
-                    )
-                seen.add(ns)
-            self._opened.native().prune(thread_id)
+            native = self._opened.native()
+            for ns in native.namespaces(thread_id):
+                place: RunnableConfig = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns}}
+                for newest in self.list(place, limit=1):
+                    if newest.metadata.get("counters_since_delta_snapshot"):
+                        raise ValueError(
+                            f"thread '{thread_id}' has a DeltaChannel, whose value is stored in older "
+                            "checkpoints: it cannot be pruned"
+                        )
+            native.prune(thread_id)
 
     async def aget_tuple(self, config: RunnableConfig) -> "CheckpointTuple | None":
         return await self._opened.run(self.get_tuple, config)
