@@ -51,3 +51,8 @@ def checked_seconds(value: Any, name: str, is_zero_valid: bool = False) -> float
         least = "at least 0" if is_zero_valid else "more than 0"
         raise ValueError(f"{name} must be {least} and at most {SECONDS_MAX} seconds, not {value}")
     return value
+
+
+def checked_ttl(seconds: "float | None") -> "float | None":
+    """Returns a lifetime, or None for an unlimited one. Raises what checked_seconds() raises."""
+    return None if seconds is None else checked_seconds(seconds, "ttl")

@@ -16,6 +16,7 @@ from typing import (
 
 from . import _aio, _runs, _superstep
 from ._functions import checked_seconds, is_coroutine_function, parameters_of
+from ._hints import unqualified
 from ._resources import Cache, Checkpointer, Store, opened
 from ._types import CachePolicy, Command, Interrupt, RetryPolicy, Snapshot
 
@@ -26,19 +27,6 @@ GraphInput = Union[Mapping[str, Any], Command, None]
 State = dict[str, Any]
 
 _MISSING: Any = object()
-
-#: The qualifiers of a TypedDict's keys, which are outside or inside Annotated.
-_QUALIFIERS = tuple(
-    getattr(typing, name)
-    for name in ("Required", "NotRequired", "ReadOnly")
-    if hasattr(typing, name)
-)
-
-
-def _unqualified(hint: Any) -> Any:
-    while typing.get_origin(hint) in _QUALIFIERS:
-        (hint,) = typing.get_args(hint)
-    return hint
 
 
 class Result(dict[str, Any]):
@@ -93,11 +81,11 @@ class Graph:
 
     def _channel_of_hint(self, key: str, hint: Any) -> None:
         reducer = None
-        hint = _unqualified(hint)
+        hint = unqualified(hint)
         if typing.get_origin(hint) is typing.Annotated:
             hint, *extras = typing.get_args(hint)
             reducer = next((e for e in extras if callable(e)), None)
-            hint = _unqualified(hint)
+            hint = unqualified(hint)
         origin = typing.get_origin(hint) or hint
         initial = _MISSING
         if reducer is not None and origin in (list, dict, set, int, float, str, bool):

@@ -8,7 +8,7 @@ import weakref
 from typing import Any, Callable, Mapping, Sequence, Union
 
 from . import _superstep
-from ._functions import checked_seconds
+from ._functions import checked_ttl
 from ._types import Values
 
 Namespace = Union[Sequence[str], str]
@@ -132,7 +132,7 @@ class Store(_Resource):
         False indexes none. ``ttl`` is the lifetime in seconds.
         """
         fields = [] if index is False else None if index in (None, True) else list(index or ())  # type: ignore[arg-type]
-        self._open().put(_labels(namespace), key, dict(value), fields, _ttl_of(ttl))
+        self._open().put(_labels(namespace), key, dict(value), fields, checked_ttl(ttl))
 
     def delete(self, namespace: Namespace, key: str) -> None:
         """Deletes an item, if it exists."""
@@ -174,10 +174,6 @@ class Store(_Resource):
         return [tuple(labels) for labels in found]
 
 
-def _ttl_of(seconds: "float | None") -> "float | None":
-    return None if seconds is None else checked_seconds(seconds, "ttl")
-
-
 def _labels(namespace: Namespace) -> list[str]:
     return [namespace] if isinstance(namespace, str) else list(namespace)
 
@@ -194,7 +190,7 @@ def memory_store(
     ``embed`` maps a list of texts to vectors, which makes search() by similarity possible; ``fields``
     are the paths of the fields that are indexed; ``ttl`` is the lifetime of items in seconds.
     """
-    return Store("memory_store", embed, list(fields), _ttl_of(ttl))
+    return Store("memory_store", embed, list(fields), checked_ttl(ttl))
 
 
 def sqlite_store(
@@ -205,7 +201,7 @@ def sqlite_store(
     ttl: "float | None" = None,
 ) -> Store:
     """Returns a store in an SQLite database, which may be that of a checkpointer; see memory_store()."""
-    return Store("sqlite_store", _path_of(path), embed, list(fields), _ttl_of(ttl))
+    return Store("sqlite_store", _path_of(path), embed, list(fields), checked_ttl(ttl))
 
 
 def postgres_store(
@@ -216,7 +212,7 @@ def postgres_store(
     ttl: "float | None" = None,
 ) -> Store:
     """Returns a store in a PostgreSQL database; see memory_store() and postgres_checkpointer()."""
-    return Store("postgres_store", url, embed, list(fields), _ttl_of(ttl))
+    return Store("postgres_store", url, embed, list(fields), checked_ttl(ttl))
 
 
 def store_of(native: Any) -> Store:

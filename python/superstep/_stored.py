@@ -92,8 +92,9 @@ def storable(
 
 
 def _dataclass_form(cls: Any) -> _Form:
-    fields = cls.__dataclass_fields__.values()
-    kinds = {f.name: f.init for f in fields if f._field_type.name == "_FIELD"}  # no class variables
+    import dataclasses
+
+    kinds = {f.name: f.init for f in dataclasses.fields(cls)}
 
     def load(content: dict[str, Any]) -> Any:
         made = cls(**{n: v for n, v in content.items() if kinds.get(n, True)})

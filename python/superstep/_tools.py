@@ -11,6 +11,7 @@ from typing import Any, Callable, Generic, Literal, ParamSpec, TypeVar, overload
 
 from ._arguments import converters_of, converting, text_format
 from ._functions import is_coroutine_function
+from ._hints import unqualified
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -249,6 +250,7 @@ def schema_of(hint: Any, within: tuple[Any, ...] = ()) -> dict[str, Any]:
 
     ``within`` are the classes that the hint is part of.
     """
+    hint = unqualified(hint)
     if typing.get_origin(hint) is typing.Annotated:  # perhaps with an object that has no hash
         return _schema_of_annotated(typing.get_args(hint), within)
     if hint in _SIMPLE:
@@ -256,8 +258,6 @@ def schema_of(hint: Any, within: tuple[Any, ...] = ()) -> dict[str, Any]:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Literal:
         return {"enum": list(arguments)}
-    if origin in (typing.Required, typing.NotRequired):
-        return schema_of(arguments[0], within)
     if origin in (typing.Union, types.UnionType):
         return {"anyOf": [schema_of(a, within) for a in arguments]}
     if origin in (list, set, frozenset, tuple) or hint in (list, set, frozenset, tuple):
@@ -296,18 +296,16 @@ def _schema_of_class(hint: Any, within: tuple[Any, ...]) -> dict[str, Any]:
     if is_typed_dict:
         required = sorted(getattr(hint, "__required_keys__", hints))
     else:
-        fields = [f for f in hint.__dataclass_fields__.values() if f.init]
-        hints = {f.name: hints[f.name] for f in fields}
-        required = [f.name for f in fields if _is_missing(f.default) and _is_missing(f.default_factory)]
+        from dataclasses import MISSING, fields
+
+        parameters = [f for f in fields(hint) if f.init]
+        hints = {f.name: hints[f.name] for f in parameters}
+        required = [f.name for f in parameters if f.default is f.default_factory is MISSING]
     return {
         "type": "object",
         "properties": {name: schema_of(of, (*within, hint)) for name, of in hints.items()},
         **({"required": required} if required else {}),
     }
-
-
-def _is_missing(default: Any) -> bool:
-    return type(default).__name__ == "_MISSING_TYPE"  # of the module dataclasses
 
 
 def _split_docstring(text: str) -> tuple[str, dict[str, str]]:

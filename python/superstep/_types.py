@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Sequence, Union
 
-from ._functions import checked_seconds
+from ._functions import checked_seconds, checked_ttl
 
 RetryOn = Union[type[BaseException], tuple[type[BaseException], ...], Callable[[BaseException], bool]]
 START = "__start__"
@@ -174,7 +174,7 @@ class CachePolicy(Values):
         self, key: "Callable[[Any], str | bytes] | None" = None, ttl: float | None = None
     ) -> None:
         self.key = key
-        self.ttl = None if ttl is None else checked_seconds(ttl, "ttl")
+        self.ttl = checked_ttl(ttl)
 
 
 class Snapshot(Values):
