@@ -6,7 +6,7 @@
 
 namespace superstep::detail {
 
-/// Sets the members of a request that tell which run asks.
+/// Sets the members of a request that name the run which asks.
 inline void set_run(model_request& request, const runtime& rt) {
   request.run_key = rt.config().run_id;
   request.config = runtime_access::share_config(rt);
