@@ -208,7 +208,7 @@ struct call : lane_message, detail::call_services {
     return out ? std::exchange(out->output, {}) : node_output{};
   }
   void drop_output() noexcept {
-    if (out)
+    if (out && !out->output.is_empty())
       out->output = {};
   }
 

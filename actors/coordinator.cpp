@@ -172,8 +172,8 @@ void run_coordinator::open(run& r, detail::program_ptr&& table, detail::run_inpu
     timers_.set(r.deadline_timer, r.due);
   }
   try {
-    r.state.reset(table, id_key_of(config, below == nullptr ? nullptr : &below->ns),
-                  config.recursion_limit);
+    const auto ns = below != nullptr ? std::string_view{below->ns} : std::string_view{};
+    r.state.reset(table, id_source{id_key_of(config), ns}, config.recursion_limit);
   } catch (...) { // the constructor of the user's state type
     end(r, current_error("creating the initial state of graph '" + table->name() + '\'', 0));
     return;

@@ -142,8 +142,8 @@ void run_events::checkpoint() {
 
 /// Returns the channels that the step has changed and that now have a value. Channels that were
 /// only emptied are not included.
-std::vector<std::uint32_t> run_events::visible_changes() const {
-  auto out = std::vector<std::uint32_t>{};
+run_events::channel_numbers run_events::visible_changes() const {
+  auto out = channel_numbers{};
   for (const auto c : run_.state.changes())
     if (run_.table().channels()[c]->is_available(*run_.state.state()))
       out.push_back(c);
@@ -155,7 +155,7 @@ void run_events::values() {
   const auto keeps = run_.request.below || run_.thread;
   if (!streams && !keeps)
     return;
-  auto changes = visible_changes();
+  const auto changes = visible_changes();
   if (changes.empty())
     return;
   if (keeps)
@@ -163,14 +163,14 @@ void run_events::values() {
   if (!streams || std::ranges::none_of(changes, [&](auto c) { return is_shown(run_, c); }))
     return;
   auto event = make(stream_mode::values);
-  event.changes = std::move(changes);
+  event.changes.assign(changes.begin(), changes.end());
   event.state = run_.state.state();
   run_.request.sink->push(std::move(event));
 }
 
 /// Records the state that the caller of the run sees, if an output channel has changed. An empty
 /// list means that all channels have changed.
-void run_events::show(const std::vector<std::uint32_t>& changed) {
+void run_events::show(std::span<const std::uint32_t> changed) {
   if (!changed.empty() &&
       std::ranges::none_of(changed, [&](auto c) { return is_output(run_.table(), c); }))
     return;

@@ -3,8 +3,10 @@
 
 #include "run.hpp"
 
+#include <boost/container/small_vector.hpp>
+
 #include <cstdint>
-#include <vector>
+#include <span>
 
 namespace superstep {
 
@@ -30,13 +32,15 @@ public:
   void barrier();
   /// @pre the run streams mode `debug`
   void step();
-  void show(const std::vector<std::uint32_t>& changed);
+  void show(std::span<const std::uint32_t> changed);
   /// Returns an event with the mode, step and path of the run.
   [[nodiscard]] detail::run_event make(stream_mode mode) const;
 
 private:
+  using channel_numbers = boost::container::small_vector<std::uint32_t, 8>;
+
   void send(detail::run_event&& event, const step_task& t);
-  [[nodiscard]] std::vector<std::uint32_t> visible_changes() const;
+  [[nodiscard]] channel_numbers visible_changes() const;
 
   run& run_;
 };

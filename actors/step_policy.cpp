@@ -222,7 +222,7 @@ bool step_policy::finish_step(run& r) {
 
 /// Ends the run if user code outside bodies has thrown; returns whether it did.
 bool step_policy::ends_broken(run& r) {
-  if (!r.extras().broken)
+  if (r.request.is_guarded && !r.extras().broken)
     if (auto cause = r.request.sink_failure())
       r.more().broken = std::make_unique<run_error>(
           error_of_user_code("the sink of the run's events", std::move(cause), r.state.step()));

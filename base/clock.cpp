@@ -35,9 +35,11 @@ std::string id_source::next() {
   *at++ = '-';
   at = std::to_chars(at, end, count_++).ptr;
   auto id = std::string{};
-  id.reserve(key_.size() + static_cast<std::size_t>(at - begin));
-  id.append(key_).append(begin, at);
-  return id;
+  id.reserve(run_.size() + 1 + ns_.size() + static_cast<std::size_t>(at - begin));
+  id.append(run_);
+  if (!ns_.empty())
+    id.append(1, '/').append(ns_);
+  return id.append(begin, at);
 }
 
 } // namespace superstep

@@ -122,12 +122,11 @@ task_output super_step::output_of(const step_task& t) const {
   return {part(writes, t.writes), part(targets, t.targets), part(sends, t.sends)};
 }
 
-std::string id_key_of(const run_config& config, const std::string* ns) {
-  const auto& key = config.run_id.empty() ? config.thread_id : config.run_id;
-  return ns == nullptr ? key : key + '/' + *ns;
+const std::string& id_key_of(const run_config& config) noexcept {
+  return config.run_id.empty() ? config.thread_id : config.run_id;
 }
 
-void run_state::reset(detail::program_ptr table, std::string run_id,
+void run_state::reset(detail::program_ptr table, const id_source& ids,
                       std::uint32_t recursion_limit) {
   table_ = std::move(table);
   state_ = table_->make_state();
@@ -142,7 +141,7 @@ void run_state::reset(detail::program_ptr table, std::string run_id,
   step_ = -1;
   stop_ = recursion_limit;
   keep_changes_ = false;
-  ids_ = id_source{std::move(run_id)};
+  ids_ = ids;
   input_.reset();
   versions_.reset();
 }

@@ -116,7 +116,7 @@ class run_state {
 public:
   run_state() = default;
   /// Sets the initial position of a new run of a program. Keeps the capacity of buffers.
-  void reset(detail::program_ptr table, std::string run_id, std::uint32_t recursion_limit);
+  void reset(detail::program_ptr table, const id_source& ids, std::uint32_t recursion_limit);
   /// Sets the position to that of a checkpoint of the same program; null starts a new thread. From
   /// then on the data that checkpoints need is tracked. Called after reset().
   void restore(const checkpoint* from);
@@ -188,7 +188,7 @@ private:
   detail::thin_list<write*> ordered_; // a buffer of apply(), kept for its capacity
   std::int64_t step_ = -1;
   std::int64_t stop_ = 0;
-  [[no_unique_address]] id_source ids_{{}}; // the next member fits behind its last one
+  [[no_unique_address]] id_source ids_{""}; // the next member fits behind its last one
   // `changes_` holds the changes of begin(), and the next apply() adds to them
   bool keep_changes_ = false;
   // Used only by runs with a thread.
@@ -214,9 +214,8 @@ private:
 [[nodiscard]] result<void> apply_edit(run_state&, super_step&);
 
 /// Returns the first part of the ids that a run makes: its run_id, or its thread_id if the run_id
-/// is empty, and the namespace of a nested run.
-/// @param ns null for runs that are not nested
-[[nodiscard]] std::string id_key_of(const run_config& config, const std::string* ns);
+/// is empty. In nested runs, their namespace follows. A reference into `config`.
+[[nodiscard]] const std::string& id_key_of(const run_config& config) noexcept;
 
 /// Applies writes, given in task order, to the state that a router will see: groups them by channel
 /// and updates each channel once. Appends the changed channels to `changes`. Does not undo

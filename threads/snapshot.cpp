@@ -87,7 +87,7 @@ public:
     SUPERSTEP_ASSERT(saved.checkpoint != nullptr && saved.checkpoint->layout != nullptr);
     // The tasks and their order are those of a run that starts from this checkpoint.
     auto run = run_state{};
-    run.reset(table_, key_.thread_id, 1);
+    run.reset(table_, id_source{key_.thread_id}, 1);
     run.restore(saved.checkpoint.get());
     auto step = super_step{};
     (void)prepare(run, step);

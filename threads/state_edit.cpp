@@ -155,7 +155,7 @@ private:
       throw_graph_error(graph_errc::unknown_checkpoint, "thread '" + place_.thread_id +
                                                             "' has no checkpoint '" +
                                                             place_.checkpoint_id + "'");
-    run_.reset(table_, place_.thread_id, 1);
+    run_.reset(table_, id_source{place_.thread_id}, 1);
     run_.restore(saved_ ? saved_->checkpoint.get() : nullptr);
     if (!saved_) // on a new thread the edit replaces the input, so the next step is the first
       run_.count_step();
@@ -256,7 +256,7 @@ private:
     if (!saved_ || saved_->checkpoint->id != newest_id())
       return;
     auto pending = run_state{};
-    pending.reset(table_, place_.thread_id, 1);
+    pending.reset(table_, id_source{place_.thread_id}, 1);
     pending.restore(saved_->checkpoint.get());
     auto step = super_step{};
     (void)prepare(pending, step);

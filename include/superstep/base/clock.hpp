@@ -29,8 +29,11 @@ public:
 /// computes for routers.
 class id_source {
 public:
-  /// @param key the first part of every id
-  explicit id_source(std::string key) : key_{std::move(key)} {}
+  /// Creates a source that refers to the texts, which must live as long as it generates ids.
+  /// @param run the key, or its first part
+  /// @param ns if not empty, the key is `<run>/<ns>`; for nested runs
+  explicit id_source(std::string_view run, std::string_view ns = {}) noexcept
+      : run_{run}, ns_{ns} {}
 
   /// Starts a super-step; its ids count from 0.
   void begin_step(std::int64_t step) noexcept {
@@ -39,11 +42,10 @@ public:
   }
   /// Returns the next id of the current super-step.
   [[nodiscard]] std::string next();
-  /// Returns the first part of every id.
-  [[nodiscard]] std::string_view key() const noexcept { return key_; }
 
 private:
-  std::string key_;
+  std::string_view run_;
+  std::string_view ns_;
   std::int64_t step_ = 0;
   std::uint32_t count_ = 0;
 };

@@ -22,7 +22,7 @@ struct pure_run {
     c.recursion_limit = recursion_limit;
     c.metadata["note"] = "of the caller";
     config = std::make_shared<const run_config>(std::move(c));
-    state.reset(table, config->run_id, recursion_limit);
+    state.reset(table, id_source{config->run_id}, recursion_limit);
   }
 
   void start(write_list input) {

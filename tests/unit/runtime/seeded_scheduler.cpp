@@ -55,7 +55,7 @@ seeded_scheduler::fate seeded_scheduler::attempt(dice& random, std::size_t stop_
                                                  bool fails_there, seeded_end& end) {
   ending_.clear();
   snapshots_.clear();
-  state_.reset(scenario_.table, config_->run_id, scenario_.recursion_limit);
+  state_.reset(scenario_.table, id_source{config_->run_id}, scenario_.recursion_limit);
   auto input = scenario_.input();
   auto happened = fate::ended;
   if (auto begun = begin(state_, step_, input); !begun)

@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(run_after_reset_is_independent_of_earlier_runs) {
   auto run = pure_run{detail::program_of(g.compile())};
   run.start(no_input()); // left unfinished
   for (auto i = 0; i < 2; ++i) {
-    run.state.reset(run.table, "run", 25);
+    run.state.reset(run.table, id_source{"run"}, 25);
     run.steps.clear();
     static_cast<void>(run.finish(no_input()));
     BOOST_TEST(run.steps == (lines{"a b", "c"}), boost::test_tools::per_element());
