@@ -86,7 +86,7 @@ bool call::end_coroutine() noexcept {
   return detail::continue_body(input, *out, failed);
 }
 
-std::optional<json::value> conversation::ask(const json::value& question) {
+std::optional<json::value> task_interrupts::ask(const json::value& question) {
   const auto lock = std::scoped_lock{mutex};
   if (next < answers.size())
     return answers[next++];
@@ -104,23 +104,23 @@ std::optional<json::value> conversation::ask(const json::value& question) {
   return std::nullopt;
 }
 
-conversation& call::conversing() {
+task_interrupts& call::own_interrupts() {
   const auto lock = std::scoped_lock{stop_mutex_};
-  auto& talk = more().talk;
-  if (!talk) { // without a checkpointer nothing can be resumed, but interrupts still need ids
-    talk = std::make_shared<conversation>();
-    talk->place.task = (*input.config)->run_id + '@' + std::to_string(input.step) + '/' +
-                       input.table->node(input.node).name + '#' + std::to_string(input.task_index);
+  auto& asked = more().asked;
+  if (!asked) { // without a checkpointer nothing can be resumed, but interrupts still need ids
+    asked = std::make_shared<task_interrupts>();
+    asked->place.task = (*input.config)->run_id + '@' + std::to_string(input.step) + '/' +
+                        input.table->node(input.node).name + '#' + std::to_string(input.task_index);
   }
-  return *talk;
+  return *asked;
 }
 
 std::optional<json::value> call::ask(const json::value& question) {
-  return conversing().ask(question);
+  return own_interrupts().ask(question);
 }
 
 void call::pass_on(std::vector<interrupt> questions) {
-  auto& mine = conversing();
+  auto& mine = own_interrupts();
   const auto lock = std::scoped_lock{mine.mutex};
   mine.stopped = true;
   for (auto& q : questions)
@@ -128,10 +128,11 @@ void call::pass_on(std::vector<interrupt> questions) {
 }
 
 detail::task_place_ptr call::place() {
-  // a tool call forked by this body may create the conversation at the same time
+  // a tool call forked by this body may create the record at the same time
   const auto lock = std::scoped_lock{stop_mutex_};
-  const auto& talk = extras().talk;
-  return talk && talk->place.journal.records ? detail::task_place_ptr{talk, &talk->place} : nullptr;
+  const auto& asked = extras().asked;
+  return asked && asked->place.journal.records ? detail::task_place_ptr{asked, &asked->place}
+                                               : nullptr;
 }
 
 void call::start_nested(detail::program_ptr below_table, write_list with,
@@ -212,8 +213,9 @@ std::function<void(value)> call::message_emitter() {
   };
 }
 
-void call::note_progress(bool is_heartbeat) noexcept {
-  if (!SUPERSTEP_MUTANT(lose_heartbeat) && (is_heartbeat || !is(call_trait::heartbeats_only)))
+void call::note_progress(detail::progress_kind kind) noexcept {
+  if (!SUPERSTEP_MUTANT(lose_heartbeat) &&
+      (kind == detail::progress_kind::heartbeat || !is(call_trait::heartbeats_only)))
     restart_idle_limit();
 }
 

@@ -30,7 +30,7 @@ struct nested_in;
 
 /// The interrupts of one task and the resume values that it has received. Kept across the attempts
 /// of the task.
-struct conversation {
+struct task_interrupts {
   detail::task_place place;
   std::shared_ptr<given_answers> given;
   std::mutex mutex; ///< forked calls of one task may call ask() at the same time
@@ -57,7 +57,7 @@ enum class body_progress : std::uint8_t {
 
 /// The properties of a call that are decided before its body starts, as bits of call::traits.
 enum class call_trait : std::uint8_t {
-  has_observers = 1,     ///< `sink`, `talk`, `below` or `unusual` of the extras may be set
+  has_observers = 1,     ///< `sink`, `asked`, `below` or `unusual` of the extras may be set
   is_timed = 2,          ///< the call has a timeout
   has_deadline = 4,      ///< `due` is set
   heartbeats_only = 8,   ///< only heartbeats count as progress
@@ -73,7 +73,7 @@ struct call;
 struct call_extras {
   explicit call_extras(call* of) noexcept : limit_timer{timer_kind::call_limit, of} {}
 
-  std::shared_ptr<conversation> talk;
+  std::shared_ptr<task_interrupts> asked;
   task<void> forked; ///< the body of a forked call; call::out is not used for it
   /// If set, the call has no body: it applies the writes of a step.
   std::unique_ptr<large_barrier> barrier;
@@ -229,7 +229,7 @@ struct call : lane_message, detail::call_services {
   std::function<void(json::value)> emitter() override;
   std::optional<json::value> ask(const json::value& question) override;
   void pass_on(std::vector<interrupt> questions) override;
-  void note_progress(bool is_heartbeat) noexcept override;
+  void note_progress(detail::progress_kind kind) noexcept override;
   /// Starts the idle timeout of the call again.
   void restart_idle_limit() noexcept;
   [[nodiscard]] std::function<void(value)> message_emitter() override;
@@ -244,7 +244,7 @@ struct call : lane_message, detail::call_services {
   void leave_run() noexcept;
 
 private:
-  [[nodiscard]] conversation& conversing();
+  [[nodiscard]] task_interrupts& own_interrupts();
   [[nodiscard]] bool end_coroutine() noexcept;
 
   static const call_extras no_extras;
@@ -276,7 +276,7 @@ public:
     if (auto* const own = own_extras()) {
       own->sink.reset();
       own->below.reset();
-      own->talk.reset();
+      own->asked.reset();
       own->unusual = {};
     }
   }

@@ -76,7 +76,7 @@ bool has_tag(const detail::node_entry& node) {
   return std::ranges::find(node.options.tags, "nostream") != node.options.tags.end();
 }
 
-/// Sets up what a call needs if its run is not on the fast path: sink, conversation, link to the
+/// Sets up what a call needs if its run is not on the fast path: sink, interrupts, link to the
 /// parent run, and the error that an error handler handles.
 void attach_observers(run& r, call& c, std::uint32_t number) {
   if (r.step.tasks[number].failed_node != step_task::pull)
@@ -96,7 +96,7 @@ void attach_observers(run& r, call& c, std::uint32_t number) {
     c.more().sink = r.request.sink;
   if (r.thread ||
       (r.request.below && (r.request.below->answers || r.request.below->journal.records)))
-    c.more().talk = r.conversation_of(number);
+    c.more().asked = r.interrupts_of(number);
   if (r.step.tasks[number].node == detail::program::no_node && r.step.input) {
     const auto& input = *r.step.input;
     c.out->output.writes.assign(input.writes.begin(), input.writes.end());
@@ -121,7 +121,7 @@ void fill_call(run& r, call& c, std::uint32_t number, const coordinator_host& cl
   c.nested = 0;
   c.nests_requested = 0;
   if (c.traits != 0)
-    c.detach_observers(); // the record may still have the sink and the conversation of another run
+    c.detach_observers(); // the record may still have the sink and the interrupts of another run
   const auto* const sent = t.is_push() ? &r.step.input_of(t) : nullptr;
   auto& in = c.input;
   in.table = &r.table();

@@ -22,13 +22,12 @@ using child_list = sibling_list<run, &run::next_child, &run::prev_child>;
 /// Sets the store, the cache and the traits of a new run.
 void find_resources(run& r) noexcept {
   const auto& own = r.table().options();
-  const auto& set = r.request.config->thread;
   if (const auto& below = r.request.below) {
     r.memory = below->memory.get();
     r.cache = below->cache.get();
   } else {
-    r.memory = (set && set->store ? set->store : own.store).get();
-    r.cache = (set && set->cache ? set->cache : own.cache).get();
+    r.memory = own_resource(r, &thread_options::store, &compile_options::store).get();
+    r.cache = own_resource(r, &thread_options::cache, &compile_options::cache).get();
   }
   if (r.cache != nullptr || r.streams(stream_mode::updates) || r.streams(stream_mode::tasks))
     r.set(run_trait::keeps_writes);
@@ -39,8 +38,7 @@ void find_resources(run& r) noexcept {
 std::shared_ptr<superstep::checkpointer> checkpointer_of(const run& r) {
   if (r.request.below)
     return r.request.below->checkpointer;
-  const auto& set = r.request.config->thread;
-  return set && set->checkpointer ? set->checkpointer : r.table().options().checkpointer;
+  return own_resource(r, &thread_options::checkpointer, &compile_options::checkpointer);
 }
 
 /// Sets the breakpoints of a new run. Returns the name of an unknown node, or nothing.
@@ -103,7 +101,7 @@ void note_activity(const run& r) noexcept {
   each_above(r, [](const nested_in& at) {
     ++at.above->activity;
     if (at.caller->generation == at.caller_generation)
-      at.caller->note_progress(false);
+      at.caller->note_progress(detail::progress_kind::event);
   });
 }
 
@@ -408,7 +406,7 @@ void run_coordinator::fire(timer& t, time_point now) noexcept {
       queue(r);
       return;
     }
-    case timer_kind::patience:
+    case timer_kind::settle:
       end(r, r.take_failure());
       return;
     case timer_kind::step_limit:
@@ -506,7 +504,7 @@ void run_coordinator::release(run& r) noexcept {
     timers_.clear(r.deadline_timer);
   if (r.own_extras) {
     timers_.clear(r.own_extras->step_timer);
-    timers_.clear(r.own_extras->patience_timer);
+    timers_.clear(r.own_extras->settle_timer);
     for (auto& waits : r.own_extras->retries)
       timers_.clear(*waits);
     SUPERSTEP_ASSERT(!r.own_extras->turn_of_forks.is_listed());

@@ -92,7 +92,7 @@ public:
   void cancel(std::uint64_t number) noexcept;
   void drain(std::uint64_t number, const std::string& reason) noexcept;
   /// Ends all runs. Unfinished tasks get no output from their on_failure handlers, so that they run
-  /// again when the conversation is resumed.
+  /// again when the run is resumed.
   void shut_down() noexcept;
   /// Destroys the bodies of all calls and releases all actors. Called when the lane is not served
   /// any more.

@@ -25,8 +25,8 @@ void move_contents(run& from, run& to) noexcept {
          r.again.empty() && !extras.failure && !extras.broken && !extras.cancelled &&
          r.offloaded == 0 && r.barriers_offloaded == 0 && r.first_end_ns == 0 &&
          extras.starts.empty() && !extras.turn_of_forks.is_listed() && extras.retries.empty() &&
-         !extras.interrupts && !extras.to_parent && extras.talks.empty() &&
-         extras.handled.empty() && !extras.patience_timer.is_set();
+         !extras.interrupts && !extras.to_parent && extras.interrupts_by_task.empty() &&
+         extras.handled.empty() && !extras.settle_timer.is_set();
 }
 
 } // namespace

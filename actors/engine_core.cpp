@@ -62,9 +62,9 @@ private:
 };
 
 /// A function on its way to a lane, which calls it.
-class errand final : public lane_message {
+class lane_task final : public lane_message {
 public:
-  explicit errand(std::function<void(lane&)> f) : f_{std::move(f)} {}
+  explicit lane_task(std::function<void(lane&)> f) : f_{std::move(f)} {}
   void arrive(lane& l) override {
     f_(l);
     delete this;
@@ -79,9 +79,9 @@ private:
 /// on; see run_sharing.
 /// @tparam F called with the lane and the run
 template <class F>
-class run_errand final : public lane_message {
+class run_task final : public lane_message {
 public:
-  run_errand(detail::engine_core& core, std::uint64_t number, F f)
+  run_task(detail::engine_core& core, std::uint64_t number, F f)
       : core_{core}, number_{number}, f_{std::move(f)} {}
   void arrive(lane& l) override {
     if (auto* const r = l.runs().find_run(number_)) {
@@ -195,7 +195,7 @@ void detail::engine_core::cancel(ticket t) {
       return;
     l.runs().cancel(r.number);
   };
-  lanes_[t.lane]->post(new run_errand{*this, t.number, cancel_it});
+  lanes_[t.lane]->post(new run_task{*this, t.number, cancel_it});
 }
 
 void detail::engine_core::drain(ticket t, std::string reason) {
@@ -207,11 +207,11 @@ void detail::engine_core::resume(ticket t) {
 }
 
 void detail::engine_core::on_lane(std::uint32_t lane, std::function<void(superstep::lane&)> f) {
-  lanes_[lane]->post(new errand{std::move(f)});
+  lanes_[lane]->post(new lane_task{std::move(f)});
 }
 
 void detail::engine_core::on_run(ticket t, std::function<void(superstep::lane&, run&)> f) {
-  lanes_[t.lane]->post(new run_errand{*this, t.number, std::move(f)});
+  lanes_[t.lane]->post(new run_task{*this, t.number, std::move(f)});
 }
 
 } // namespace superstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record of a run: its errors, its list of nested runs, and the conversations of its tasks.
+// The record of a run: its errors, its list of nested runs, and the interrupts of its tasks.
 // The coordinator (coordinator.hpp) decides what the run does.
 #include "run.hpp"
 
@@ -136,18 +136,18 @@ void saved_result::deliver(std::shared_ptr<late_results> late, lease_ptr lease,
   auto failed = detail::raw_result{};
   attempt(failed, [&] {
     // a copy of the pointer fits into the function, so nothing is allocated here
-    is_saving = checkpointer_->when_saved(key_, [held = shared_from_this()] { held->tell(); });
+    is_saving = checkpointer_->when_saved(key_, [held = shared_from_this()] { held->notify(); });
   });
   if (is_saving)
     return;
-  if (failed.error && !told_.load(std::memory_order_acquire) && !raw_.error)
+  if (failed.error && !is_notified_.load(std::memory_order_acquire) && !raw_.error)
     raw_.error = std::move(failed.error);
-  tell();
+  notify();
 }
 
 /// Reports the result. Called by the checkpointer, by deliver(), or by both.
-void saved_result::tell() noexcept {
-  if (told_.exchange(true, std::memory_order_acq_rel))
+void saved_result::notify() noexcept {
+  if (is_notified_.exchange(true, std::memory_order_acq_rel))
     return;
   report();
   std::exchange(late_, nullptr)->remove();
@@ -172,61 +172,61 @@ const run_extras run::no_extras{nullptr};
 
 void run_extras::belong_to(run& of) noexcept {
   SUPERSTEP_ASSERT(!turn_of_forks.is_listed() && starts.empty() && retries.empty());
-  SUPERSTEP_ASSERT(!step_timer.is_set() && !patience_timer.is_set());
+  SUPERSTEP_ASSERT(!step_timer.is_set() && !settle_timer.is_set());
   turn_of_forks.set_owner(&of);
-  step_timer.owner = patience_timer.owner = &of;
+  step_timer.owner = settle_timer.owner = &of;
 }
 
-std::shared_ptr<conversation> run::conversation_of(std::uint32_t of) {
-  const auto& talks = extras().talks;
-  const auto kept = talks.find(of);
+std::shared_ptr<task_interrupts> run::interrupts_of(std::uint32_t of) {
+  const auto& interrupts_by_task = extras().interrupts_by_task;
+  const auto kept = interrupts_by_task.find(of);
   // a further attempt starts its body again, which repeats the same interrupts
-  if (kept != talks.end()) {
-    auto& talk = *kept->second;
-    talk.next = 0;
-    talk.interrupts.clear();
-    talk.stopped = false;
+  if (kept != interrupts_by_task.end()) {
+    auto& asked = *kept->second;
+    asked.next = 0;
+    asked.interrupts.clear();
+    asked.stopped = false;
     return kept->second;
   }
-  auto talk = std::make_shared<conversation>();
+  auto asked = std::make_shared<task_interrupts>();
   const auto path = task_path(step.tasks[of]);
-  talk->place.config = request.config;
+  asked->place.config = request.config;
   if (!thread) { // the run has no checkpointer, but a run above it has one
-    talk->place.ns = request.below->ns;
-    talk->place.task = path + '@' + std::to_string(state.step());
-    talk->place.journal = request.below->journal;
-    talk->given = request.below->answers;
-    return talk;
+    asked->place.ns = request.below->ns;
+    asked->place.task = path + '@' + std::to_string(state.step());
+    asked->place.journal = request.below->journal;
+    asked->given = request.below->answers;
+    return asked;
   }
-  talk->place.ns = thread->key().ns;
-  talk->place.task = thread->task_key(path);
-  talk->place.journal = thread->journal();
-  talk->given = thread->answers_for(path);
+  asked->place.ns = thread->key().ns;
+  asked->place.task = thread->task_key(path);
+  asked->place.journal = thread->journal();
+  asked->given = thread->answers_for(path);
   if (const auto* known = thread->find(path))
-    talk->answers = known->answers;
-  return talk;
+    asked->answers = known->answers;
+  return asked;
 }
 
-void run::keep_talk(std::uint32_t of, std::shared_ptr<conversation> talk) {
-  more().talks.try_emplace(of, std::move(talk));
+void run::keep_interrupts(std::uint32_t of, std::shared_ptr<task_interrupts> asked) {
+  more().interrupts_by_task.try_emplace(of, std::move(asked));
 }
 
-void run::keep_abandoned_talk(std::uint32_t of, conversation& talk) {
-  auto kept = std::make_shared<conversation>();
+void run::keep_abandoned_interrupts(std::uint32_t of, task_interrupts& asked) {
+  auto kept = std::make_shared<task_interrupts>();
   {
-    const auto lock = std::scoped_lock{talk.mutex};
-    kept->place = talk.place;
-    kept->given = std::exchange(talk.given, nullptr);
-    kept->answers = talk.answers;
-    kept->was_answered = talk.was_answered;
+    const auto lock = std::scoped_lock{asked.mutex};
+    kept->place = asked.place;
+    kept->given = std::exchange(asked.given, nullptr);
+    kept->answers = asked.answers;
+    kept->was_answered = asked.was_answered;
   }
-  more().talks.insert_or_assign(of, std::move(kept));
+  more().interrupts_by_task.insert_or_assign(of, std::move(kept));
 }
 
-const conversation* run::find_talk(std::uint32_t of) const noexcept {
-  const auto& talks = extras().talks;
-  const auto found = talks.find(of);
-  return found == talks.end() ? nullptr : found->second.get();
+const task_interrupts* run::find_interrupts(std::uint32_t of) const noexcept {
+  const auto& interrupts_by_task = extras().interrupts_by_task;
+  const auto found = interrupts_by_task.find(of);
+  return found == interrupts_by_task.end() ? nullptr : found->second.get();
 }
 
 } // namespace superstep

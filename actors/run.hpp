@@ -27,7 +27,7 @@
 namespace superstep {
 
 struct call;
-struct conversation;
+struct task_interrupts;
 struct run;
 
 /// The output of a task that will be stored in the cache of its node.
@@ -73,7 +73,7 @@ public:
                std::function<void(detail::raw_result)> done, detail::raw_result&& raw) noexcept;
 
 private:
-  void tell() noexcept;
+  void notify() noexcept;
   void report() noexcept;
 
   std::shared_ptr<superstep::checkpointer> checkpointer_;
@@ -83,7 +83,7 @@ private:
   std::function<void(detail::raw_result)> done_;
   detail::raw_result raw_{};
   /// set by the first of the calls that report the end; a checkpointer may report it and throw
-  std::atomic<bool> told_{false};
+  std::atomic<bool> is_notified_{false};
 };
 
 /// Links a nested run to its parent, the run `above`. Run records are reused, so the link is valid
@@ -175,7 +175,7 @@ struct run_extras {
 
   explicit run_extras(run* of) noexcept
       : turn_of_forks{ready_kind::start_fork, of}, step_timer{timer_kind::step_limit, of},
-        patience_timer{timer_kind::patience, of} {}
+        settle_timer{timer_kind::settle, of} {}
   /// Makes a run the owner of the entries, because the extras have moved to its record.
   /// @pre no entry is listed or set
   void belong_to(run& of) noexcept;
@@ -187,7 +187,7 @@ struct run_extras {
   /// the failed tasks whose next attempt is delayed
   std::vector<std::unique_ptr<retry_timer>> retries;
   timer step_timer;
-  timer patience_timer;
+  timer settle_timer;
   time_point step_due = time_point::max(); ///< the deadline of the current super-step
   /// Delivers the result when the run's checkpoints are durable. Set for outermost runs with a
   /// checkpointer.
@@ -204,9 +204,9 @@ struct run_extras {
   std::optional<std::vector<interrupt>> interrupts;
   /// the command to the parent graph that a task of this step has returned; it ends the run
   std::shared_ptr<const value> to_parent;
-  /// The conversations of tasks whose body has ended or was abandoned, by task number. A further
+  /// The interrupts of tasks whose body has ended or was abandoned, by task number. A further
   /// attempt continues with the same resume values.
-  boost::unordered_flat_map<std::uint32_t, std::shared_ptr<conversation>> talks;
+  boost::unordered_flat_map<std::uint32_t, std::shared_ptr<task_interrupts>> interrupts_by_task;
   /// The cache keys of tasks whose outputs will be cached, by task number.
   boost::unordered_flat_map<std::uint32_t, std::string> cache_keys;
   /// The errors of tasks whose error handlers run in their place, by task number.
@@ -254,7 +254,7 @@ struct run_contents {
   run_state state;
   super_step step;
   run_counters counters;
-  /// The run's conversation thread. Set if the run has a checkpointer. Also set if its input is a
+  /// The run's thread. Set if the run has a checkpointer. Also set if its input is a
   /// command or empty, because only thread_run handles such inputs.
   std::unique_ptr<thread_run> thread;
   superstep::store* memory = nullptr; ///< the long-term store of the outermost run, or null
@@ -350,17 +350,17 @@ struct run : run_contents {
   }
   /// Returns the interrupts of a task and the resume values that it got, also in earlier attempts.
   /// @pre the run has a thread, or a parent run with resume values or effect records
-  [[nodiscard]] std::shared_ptr<conversation> conversation_of(std::uint32_t of);
-  void keep_talk(std::uint32_t of, std::shared_ptr<conversation> talk);
+  [[nodiscard]] std::shared_ptr<task_interrupts> interrupts_of(std::uint32_t of);
+  void keep_interrupts(std::uint32_t of, std::shared_ptr<task_interrupts> asked);
   /// Stores the resume values of an abandoned call for the next attempt of its task. The abandoned
   /// body may still run; it gets no further values.
-  void keep_abandoned_talk(std::uint32_t of, conversation& talk);
-  [[nodiscard]] const conversation* find_talk(std::uint32_t of) const noexcept;
-  /// Clears the conversations and cache keys of a finished step.
+  void keep_abandoned_interrupts(std::uint32_t of, task_interrupts& asked);
+  [[nodiscard]] const task_interrupts* find_interrupts(std::uint32_t of) const noexcept;
+  /// Clears the interrupts and cache keys of a finished step.
   void forget_step() noexcept {
     if (!own_extras)
       return;
-    own_extras->talks.clear();
+    own_extras->interrupts_by_task.clear();
     own_extras->cache_keys.clear();
   }
   [[nodiscard]] std::string task_path(const step_task& t) const {
@@ -377,6 +377,15 @@ private:
 
 inline retry_timer::retry_timer(run& r, std::uint32_t n, std::size_t i) noexcept
     : timer{timer_kind::retry, &r}, task{n}, index{i} {}
+
+/// Returns a resource that an outermost run uses, for example its store: that of its thread
+/// options, or else that of its graph. Null if neither is set.
+template <class T>
+const std::shared_ptr<T>& own_resource(const run& r, std::shared_ptr<T> thread_options::*of_thread,
+                                       std::shared_ptr<T> compile_options::*of_graph) noexcept {
+  const auto& set = r.request.config->thread;
+  return set && (*set).*of_thread ? (*set).*of_thread : r.table().options().*of_graph;
+}
 
 /// Calls f for each ancestor of a nested run, from its parent to the outermost run. Stops early at
 /// a run that has ended. Takes time linear in the depth of the nesting, which the namespace of the

@@ -16,7 +16,7 @@ namespace {
 
 /// Whether a channel is an output channel of the graph. By default all channels are.
 bool is_output(const detail::program& table, std::uint32_t channel) noexcept {
-  const auto& output = table.options().output;
+  const auto& output = table.output();
   return output.empty() || std::ranges::binary_search(output, channel);
 }
 

@@ -233,10 +233,10 @@ void run_mail::put_in_box(run& r, caf::mailbox_element_ptr& message) {
     answer_error(*message, got.error());
     return;
   }
-  auto& mine = boxes_[r.number];
+  auto& mine = pending_[r.number];
   auto& channel = mine.channels[got->channel];
-  mine.letters.push_back({std::move(*got), nullptr});
-  const auto& content = mine.letters.back().content.content;
+  mine.writes.push_back({std::move(*got), nullptr});
+  const auto& content = mine.writes.back().content.content;
   auto was_passed_on = false;
   for (const auto& done : std::exchange(channel.waiters, {})) {
     if (done.abandoned())
@@ -246,12 +246,12 @@ void run_mail::put_in_box(run& r, caf::mailbox_element_ptr& message) {
   }
   try {
     if (!was_passed_on)
-      channel.unread.push_back(mine.letters.size() - 1);
+      channel.unread.push_back(mine.writes.size() - 1);
   } catch (...) {
-    mine.letters.pop_back();
+    mine.writes.pop_back();
     throw;
   }
-  mine.letters.back().message = std::move(message);
+  mine.writes.back().message = std::move(message);
 }
 
 void run_mail::await(run& r, std::string_view channel,
@@ -262,13 +262,13 @@ void run_mail::await(run& r, std::string_view channel,
       done(refused<value>(number.error()));
       return;
     }
-    auto& mine = boxes_[r.number];
+    auto& mine = pending_[r.number];
     auto& mail = mine.channels[*number];
     if (!mail.unread.empty()) {
       const auto first = mail.unread.front();
       mail.unread.pop_front();
-      SUPERSTEP_ASSERT(first < mine.letters.size());
-      pass(mine.letters[first].content.content, done);
+      SUPERSTEP_ASSERT(first < mine.writes.size());
+      pass(mine.writes[first].content.content, done);
       return;
     }
     if (mail.waiters.size() >= mail.sweep_at) {
@@ -282,12 +282,12 @@ void run_mail::await(run& r, std::string_view channel,
 }
 
 void run_mail::apply(run& r) noexcept {
-  const auto found = boxes_.find(r.number);
-  if (found == boxes_.end())
+  const auto found = pending_.find(r.number);
+  if (found == pending_.end())
     return;
-  const auto arrived = std::move(found->second.letters);
-  boxes_.erase(found); // at the barrier all bodies have ended, so none waits
-  const auto is_overwrite = [](const letter& l) { return l.content.overwrite; };
+  const auto arrived = std::move(found->second.writes);
+  pending_.erase(found); // at the barrier all bodies have ended, so none waits
+  const auto is_overwrite = [](const received_write& w) { return w.content.overwrite; };
   // One update of all writes takes linear time, but its overwrites would replace later writes.
   if (arrived.size() > 1 && std::ranges::none_of(arrived, is_overwrite) &&
       apply_writes(r, arrived)) {
@@ -304,7 +304,7 @@ void run_mail::apply(run& r) noexcept {
 }
 
 /// Applies the writes of messages as one update. If it fails, the state is as it was before.
-result<void> run_mail::apply_writes(run& r, std::span<const letter> from) noexcept {
+result<void> run_mail::apply_writes(run& r, std::span<const received_write> from) noexcept {
   try {
     auto writes = std::vector<write>{};
     writes.reserve(from.size());
@@ -317,11 +317,11 @@ result<void> run_mail::apply_writes(run& r, std::span<const letter> from) noexce
 }
 
 void run_mail::drop(const run& r) noexcept {
-  const auto found = boxes_.find(r.number);
-  if (found == boxes_.end())
+  const auto found = pending_.find(r.number);
+  if (found == pending_.end())
     return;
-  const auto arrived = std::move(found->second.letters);
-  boxes_.erase(found);
+  const auto arrived = std::move(found->second.writes);
+  pending_.erase(found);
   for (const auto& l : arrived)
     answer_ended(*l.message);
 }

@@ -30,7 +30,7 @@ struct run;
 class run_mail {
 public:
   /// Whether no run has writes or waiting bodies.
-  [[nodiscard]] bool is_empty() const noexcept { return boxes_.empty(); }
+  [[nodiscard]] bool is_empty() const noexcept { return pending_.empty(); }
   /// Adds the write of a message and wakes the bodies that wait for it. Answers an invalid message
   /// with an error, and one whose value throws when it is read.
   void add(run& r, caf::mailbox_element_ptr message) noexcept;
@@ -43,7 +43,7 @@ public:
   void drop(const run& r) noexcept;
 
 private:
-  struct letter {
+  struct received_write {
     write content;
     caf::mailbox_element_ptr message;
   };
@@ -51,17 +51,18 @@ private:
   struct channel_box {
     std::vector<completer<result<value>>> waiters;
     std::size_t sweep_at = 16;        ///< number of waiters at which abandoned ones are removed
-    std::deque<std::size_t> unread{}; ///< indices in box::letters
+    std::deque<std::size_t> unread{}; ///< indices in box::writes
   };
   struct box {
-    std::vector<letter> letters;
+    std::vector<received_write> writes;
     boost::unordered_flat_map<std::uint32_t, channel_box> channels; // by number
   };
 
   void put_in_box(run& r, caf::mailbox_element_ptr& message);
-  [[nodiscard]] static result<void> apply_writes(run& r, std::span<const letter> from) noexcept;
+  [[nodiscard]] static result<void> apply_writes(run& r,
+                                                 std::span<const received_write> from) noexcept;
 
-  boost::unordered_flat_map<std::uint64_t, box> boxes_; // by the number of the run
+  boost::unordered_flat_map<std::uint64_t, box> pending_; // by the number of the run
 };
 
 } // namespace superstep

@@ -42,9 +42,9 @@ void report_cancelled(run& r) {
 }
 
 /// A run on its way to another lane.
-class parcel final : public lane_message {
+class moved_run_message final : public lane_message {
 public:
-  parcel(const detail::engine_core& core, std::unique_ptr<run> r)
+  moved_run_message(const detail::engine_core& core, std::unique_ptr<run> r)
       : core_{core}, run_{std::move(r)} {}
   [[nodiscard]] run& contents() noexcept { return *run_; }
   void arrive(lane& l) override {
@@ -127,9 +127,9 @@ bool run_sharing::give(run& r) noexcept {
     stop();
   if (!is_movable(r))
     return false;
-  auto message = std::unique_ptr<parcel>{};
+  auto message = std::unique_ptr<moved_run_message>{};
   try {
-    message = std::make_unique<parcel>(core_, std::make_unique<lane_run>());
+    message = std::make_unique<moved_run_message>(core_, std::make_unique<lane_run>());
     note(r.number, to.index());
   } catch (...) { // memory is short, and the home was not informed
     return false;
@@ -161,7 +161,7 @@ std::optional<std::uint32_t> run_sharing::find(std::uint64_t number) const {
   return found == moved_.end() ? std::nullopt : std::optional{found->second};
 }
 
-void run_sharing::ended_abroad(std::uint64_t number) noexcept {
+void run_sharing::ended_on_other_lane(std::uint64_t number) noexcept {
   // Without memory the process ends: the home would pass messages for this run in a circle.
   core_.on_lane(home_of(number), [number](lane& l) { l.sharing().moved_.erase(number); });
 }

@@ -77,7 +77,7 @@ public:
   /// Notes that a run has ended on this lane.
   void ended(std::uint64_t number) noexcept {
     if (home_of(number) != index_)
-      ended_abroad(number);
+      ended_on_other_lane(number);
   }
 
 private:
@@ -85,7 +85,7 @@ private:
   enum class request : std::uint8_t { none, waits, had_nothing };
 
   void begin(lane& idle);
-  void ended_abroad(std::uint64_t number) noexcept;
+  void ended_on_other_lane(std::uint64_t number) noexcept;
   void note(std::uint64_t number, std::uint32_t at);
   [[nodiscard]] static bool is_movable(run& r) noexcept;
 

@@ -80,8 +80,7 @@ next_action::kind step_policy::end_step(run& r) noexcept {
         r.first_end_ns = host_.now_ns();
       return;
     }
-    if (barrier(r) &&
-        advance(r, stops_at(r, run::stop_after) ? step_from::breakpoint : step_from::barrier))
+    if (barrier(r) && leave_barrier(r))
       next = kind::new_step;
   });
   return next;
@@ -94,19 +93,14 @@ bool step_policy::barrier(run& r) {
   transition(r, run_phase::applying);
   if (r.first_end_ns != 0)
     r.counters.barrier_waits_ns.push_back(host_.now_ns() - std::exchange(r.first_end_ns, 0));
-  if (!r.is_fast_path()) {
-    if (r.streams(stream_mode::debug))
-      run_events{r}.barrier();
-    if (r.extras().interrupts) {
-      stop_with_questions(r);
-      return false;
-    }
-    if (ends_broken(r))
-      return false;
-  } else if (r.extras().interrupts) {
-    stop_with_questions(r);
+  if (r.streams(stream_mode::debug))
+    run_events{r}.barrier();
+  if (r.extras().interrupts) {
+    stop_at_interrupts(r);
     return false;
   }
+  if (!r.is_fast_path() && ends_broken(r))
+    return false;
   if ((r.step.writes.size() + r.step.sends.size() > writes_in_place_max && !host_.is_alone()) ||
       slowness_of_barriers(r).load(std::memory_order_relaxed) > 0) {
     offload_barrier(r);
@@ -172,8 +166,7 @@ void step_policy::barrier_ended(call& c) noexcept {
   runs_.guard(r, nullptr, [&] { // copies and moves of values are user code
     if (done->thrown)
       std::rethrow_exception(done->thrown);
-    if (finish_barrier(r, done->applied) && r.phase == run_phase::applying &&
-        advance(r, stops_at(r, run::stop_after) ? step_from::breakpoint : step_from::barrier))
+    if (finish_barrier(r, done->applied) && r.phase == run_phase::applying && leave_barrier(r))
       runs_.queue(r);
   });
   if (r.phase == run_phase::cancelling)
@@ -255,7 +248,7 @@ void step_policy::stop(run& r, std::vector<interrupt> interrupts) {
 /// Stops the run at the barrier because tasks were interrupted. The outputs of the other tasks are
 /// not saved as a step: the thread stores them as records until the step is resumed. For the
 /// outermost graph they are applied here, only so that the result shows them.
-void step_policy::stop_with_questions(run& r) {
+void step_policy::stop_at_interrupts(run& r) {
   auto interrupts = *std::exchange(r.more().interrupts, std::nullopt);
   if (!r.step.finished.empty() && !r.request.below) {
     const auto wrote = std::ranges::any_of(
@@ -268,6 +261,12 @@ void step_policy::stop_with_questions(run& r) {
       run_events{r}.values();
   }
   stop(r, std::move(interrupts));
+}
+
+/// Prepares the super-step after a barrier, unless a breakpoint stops the run there. Returns false
+/// if the run has ended or waits.
+bool step_policy::leave_barrier(run& r) {
+  return advance(r, stops_at(r, run::stop_after) ? step_from::breakpoint : step_from::barrier);
 }
 
 /// Prepares the next super-step. Returns false if the run has ended or waits.

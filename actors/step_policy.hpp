@@ -43,12 +43,13 @@ public:
 
 private:
   [[nodiscard]] bool barrier(run& r);
+  [[nodiscard]] bool leave_barrier(run& r);
   [[nodiscard]] bool finish_barrier(run& r, const result<void>& how);
   void offload_barrier(run& r);
   [[nodiscard]] bool begin_step(run& r, step_from from);
   [[nodiscard]] bool ends_broken(run& r);
   void stop(run& r, std::vector<interrupt> interrupts);
-  void stop_with_questions(run& r);
+  void stop_at_interrupts(run& r);
 
   run_coordinator& runs_;
   coordinator_host& host_;

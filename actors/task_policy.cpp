@@ -9,11 +9,10 @@
 #include "call_setup.hpp"
 #include "coordinator.hpp"
 #include "run_events.hpp"
+#include "runtime/retry_policy.hpp"
 #include "simulation.hpp"
 #include "task_records.hpp"
 #include "user_code.hpp"
-
-#include <superstep/runtime/node_options.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -31,18 +30,18 @@ constexpr auto idle_polls_max = std::uint32_t{2};
 
 /// The longest time that a failed step waits for siblings that are offloaded. Longer than the
 /// system may delay a short body, and still short for a caller who waits for the result.
-constexpr auto patience_time = std::chrono::milliseconds{100};
+constexpr auto settle_timeout = std::chrono::milliseconds{100};
 
 /// Records the interrupts of a task. After a resume the task runs again from its beginning.
-void on_task_interrupted(run& r, std::uint32_t number, conversation& talk) {
+void on_task_interrupted(run& r, std::uint32_t number, task_interrupts& asked) {
   if (r.thread)
-    tell_thread(r, number, nullptr, nullptr);
-  if (!talk.interrupts.empty())
-    run_events{r}.interrupted(number, talk.interrupts);
+    record_in_thread(r, number, nullptr, nullptr);
+  if (!asked.interrupts.empty())
+    run_events{r}.interrupted(number, asked.interrupts);
   auto& all = r.more().interrupts;
   if (!all)
     all.emplace();
-  all->insert(all->end(), talk.interrupts.begin(), talk.interrupts.end());
+  all->insert(all->end(), asked.interrupts.begin(), asked.interrupts.end());
 }
 
 /// Passes the store and the cache of the outermost run to a nested run.
@@ -52,10 +51,8 @@ void share_resources(const run& r, nesting& below) {
     below.cache = own->cache;
     return;
   }
-  const auto& options = r.table().options();
-  const auto& set = r.request.config->thread;
-  below.memory = set && set->store ? set->store : options.store;
-  below.cache = set && set->cache ? set->cache : options.cache;
+  below.memory = own_resource(r, &thread_options::store, &compile_options::store);
+  below.cache = own_resource(r, &thread_options::cache, &compile_options::cache);
 }
 
 /// Returns the link of a new nested run to the call that has started it.
@@ -93,9 +90,9 @@ std::shared_ptr<nested_in> link_to(call& parent, persistence how) {
   if (parent.is(call_trait::has_deadline))
     below->due = parent.extras().due;
   share_resources(r, *below);
-  const auto& talk = parent.extras().talk;
-  below->answers = talk ? talk->given : nullptr;
-  below->journal = talk ? talk->place.journal : detail::effect_journal{};
+  const auto& asked = parent.extras().asked;
+  below->answers = asked ? asked->given : nullptr;
+  below->journal = asked ? asked->place.journal : detail::effect_journal{};
   return below;
 }
 
@@ -106,7 +103,7 @@ void task_policy::in_place_ended(run& r, call& c, bool exited) noexcept {
   transition(c, call_phase::idle);
   ++c.generation; // a notice about this call that arrives later is ignored
   const auto number = c.task_number;
-  if (r.is_fast_path() && !exited && !c.failed && !c.extras().talk && !c.out->output.to_parent) {
+  if (r.is_fast_path() && !exited && !c.failed && !c.extras().asked && !c.out->output.to_parent) {
     c.forget_stop();
     try {
       r.step.record(number, std::move(c.out->output));
@@ -117,18 +114,18 @@ void task_policy::in_place_ended(run& r, call& c, bool exited) noexcept {
     return;
   }
   runs_.guard(r, "the end of a task", [&] {
-    const auto talk = c.take(&call_extras::talk);
+    const auto asked = c.take(&call_extras::asked);
     c.forget_stop();
-    if (talk)
-      r.keep_talk(number, talk);
+    if (asked)
+      r.keep_interrupts(number, asked);
     if (exited || c.failed) {
       auto failed = SUPERSTEP_MUTANT(leave_outcome) ? c.failed : std::exchange(c.failed, nullptr);
       task_failed(r, number, c.input, c.take_output(),
                   task_error(r, number, exited ? graph_errc::actor_exited : graph_errc::node_failed,
                              exited ? nullptr : std::move(failed)));
-    } else if (talk && talk->stopped) {
+    } else if (asked && asked->stopped) {
       c.drop_output();
-      on_task_interrupted(r, number, *talk);
+      on_task_interrupted(r, number, *asked);
     } else {
       task_ended(r, number, std::move(c.out->output));
     }
@@ -218,7 +215,7 @@ void task_policy::call_ended(call& c) noexcept {
   auto& r = *c.owner;
   const auto number = c.task_number;
   const auto join = c.take(&call_extras::join);
-  const auto talk = c.take(&call_extras::talk);
+  const auto asked = c.take(&call_extras::asked);
   end_children(c);
   c.waits.clear();
   runs_.calls().drop(c);
@@ -233,10 +230,10 @@ void task_policy::call_ended(call& c) noexcept {
   runs_.guard(r, "the end of a task", [&] {
     if (r.first_end_ns == 0 && !r.open.empty())
       r.first_end_ns = host_.now_ns();
-    if (talk)
-      r.keep_talk(number, talk);
-    if (!c.failed && talk && talk->stopped) {
-      on_task_interrupted(r, number, *talk);
+    if (asked)
+      r.keep_interrupts(number, asked);
+    if (!c.failed && asked && asked->stopped) {
+      on_task_interrupted(r, number, *asked);
     } else if (c.failed) {
       task_failed(r, number, c.input, c.take_output(),
                   task_error(r, number, graph_errc::node_failed, std::exchange(c.failed, nullptr)));
@@ -341,8 +338,8 @@ void task_policy::fail_call(call& c, run_error&& error) {
       unusual_input{nullptr, input.unusual != nullptr ? input.unusual->ns : nullptr};
   if (input.unusual != nullptr)
     input.unusual = &unusual;
-  if (const auto& talk = c.extras().talk)
-    r.keep_abandoned_talk(number, *talk);
+  if (const auto& asked = c.extras().asked)
+    r.keep_abandoned_interrupts(number, *asked);
   abandon(c);
   task_failed(r, number, input, {}, std::move(error));
 }
@@ -386,7 +383,7 @@ void task_policy::task_ended(run& r, std::uint32_t number, node_output&& output)
     return;
   }
   if (r.thread)
-    tell_thread(r, number, &output, nullptr);
+    record_in_thread(r, number, &output, nullptr);
   if (!r.extras().cache_keys.empty())
     cache_output(r, number, output);
   run_events{r}.update(number, output);
@@ -413,7 +410,7 @@ void task_policy::task_failed(run& r, std::uint32_t number, const body_input& in
   if (begin_handler(r, number, error))
     return;
   if (r.thread)
-    tell_thread(r, number, &written, &error);
+    record_in_thread(r, number, &written, &error);
   r.events_of_tasks = task_events::at_once;
   if (!written.writes.empty())
     run_events{r}.update(number, written);
@@ -446,7 +443,7 @@ void task_policy::settle(run& r) noexcept {
 /// With a checkpointer, the run waits for all siblings, because their outputs are saved and a
 /// resume does not repeat them. Without it, the outputs are lost. The run then waits only as long
 /// as siblings make progress on the lane; suspended ones are cancelled. Offloaded ones get
-/// patience_time, so that the outcome does not depend on whether the system delayed a short body.
+/// settle_timeout, so that the outcome does not depend on whether the system delayed a short body.
 bool task_policy::settles(run& r) {
   if (r.is_step_over())
     return false;
@@ -454,8 +451,8 @@ bool task_policy::settles(run& r) {
     return true;
   if (r.offloaded > 0) {
     r.idle_polls = 0;
-    if (auto& patience = r.more().patience_timer; !patience.is_set())
-      runs_.timers().set(patience, host_.now() + patience_time);
+    if (auto& limit = r.more().settle_timer; !limit.is_set())
+      runs_.timers().set(limit, host_.now() + settle_timeout);
     return true;
   }
   if (std::exchange(r.seen_activity, r.activity) != r.activity)
@@ -504,7 +501,7 @@ bool task_policy::begin_handler(run& r, std::uint32_t number, const run_error& e
       r.table().node(t.node).handler == detail::program::no_node)
     return false;
   if (r.thread)
-    tell_thread(r, number, nullptr, &error);
+    record_in_thread(r, number, nullptr, &error);
   r.events_of_tasks = task_events::at_once;
   if (r.streams(stream_mode::tasks))
     run_events{r}.finished(number, {}, &error);

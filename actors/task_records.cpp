@@ -155,15 +155,15 @@ void keep_answers(run& r) {
   if (!r.thread || !r.thread->checkpointer())
     return;
   for (const auto* const c : r.open) {
-    const auto& talk = c->extras().talk;
-    if (!talk || c->extras().join)
+    const auto& asked = c->extras().asked;
+    if (!asked || c->extras().join)
       continue;
     auto record = task_record{};
     {
-      const auto lock = std::scoped_lock{talk->mutex}; // the body may still be running
-      if (!talk->was_answered)
+      const auto lock = std::scoped_lock{asked->mutex}; // the body may still be running
+      if (!asked->was_answered)
         continue;
-      record.answers = talk->answers;
+      record.answers = asked->answers;
     }
     record.task = r.task_path(r.step.tasks[c->task_number]);
     r.thread->tell(std::move(record));
@@ -172,8 +172,8 @@ void keep_answers(run& r) {
 
 /// Stores a record of a task on the run's thread: the task's output, error, interrupts and resume
 /// values.
-void tell_thread(run& r, std::uint32_t number, const node_output* output,
-                 const run_error* failure) {
+void record_in_thread(run& r, std::uint32_t number, const node_output* output,
+                      const run_error* failure) {
   const auto& t = r.step.tasks[number];
   auto record = task_record{};
   record.task = r.task_path(t);
@@ -193,11 +193,11 @@ void tell_thread(run& r, std::uint32_t number, const node_output* output,
     record.error = failure->text;
     record.cause = failure->cause;
   }
-  if (const auto* talk = r.find_talk(number)) {
-    if (talk->was_answered) // also stored for a failed task, so that the user is not asked again
-      record.answers = talk->answers;
-    if (output == nullptr && !talk->interrupts.empty())
-      record.interrupts = talk->interrupts;
+  if (const auto* asked = r.find_interrupts(number)) {
+    if (asked->was_answered) // also stored for a failed task, so that the user is not asked again
+      record.answers = asked->answers;
+    if (output == nullptr && !asked->interrupts.empty())
+      record.interrupts = asked->interrupts;
   }
   r.thread->tell(std::move(record));
 }

@@ -21,7 +21,8 @@ void begin_known(run& r);
 void cache_late(run& r, const std::vector<late_output>& late);
 void cache_output(run& r, std::uint32_t number, const node_output& output);
 void keep_answers(run& r);
-void tell_thread(run& r, std::uint32_t number, const node_output* output, const run_error* failure);
+void record_in_thread(run& r, std::uint32_t number, const node_output* output,
+                      const run_error* failure);
 /// Returns the error of a task that has failed with `cause`.
 [[nodiscard]] run_error task_error(run& r, std::uint32_t number, graph_errc code,
                                    std::exception_ptr cause);

@@ -18,7 +18,7 @@ namespace {
 
 /// Number of watcher polls without a finished job after which one more job thread is started. The
 /// running bodies may be spinning until a queued body has run.
-constexpr auto looks_before_one_more = 20U;
+constexpr auto polls_before_one_more = 20U;
 
 /// Pause after the system has refused to start a thread.
 constexpr auto retry_time = std::chrono::milliseconds{20};
@@ -317,7 +317,7 @@ void thread_pool::pace() {
 /// @param blocked number of threads whose bodies are blocked
 void thread_pool::start_job_threads(std::size_t burning, std::size_t blocked) {
   if (jobs_.empty()) {
-    looks_without_progress_ = 0;
+    polls_without_progress_ = 0;
     return;
   }
   auto more = burning < burners_max_ ? burners_max_ - burning : 0;
@@ -325,9 +325,9 @@ void thread_pool::start_job_threads(std::size_t burning, std::size_t blocked) {
     // if all job threads are blocked, double their number until some are not
     more = std::max(more, blocked);
   if (std::exchange(jobs_done_seen_, jobs_done_) != jobs_done_)
-    looks_without_progress_ = 0;
-  else if (++looks_without_progress_ >= looks_before_one_more)
-    more = std::max(more, std::size_t{1}), looks_without_progress_ = 0;
+    polls_without_progress_ = 0;
+  else if (++polls_without_progress_ >= polls_before_one_more)
+    more = std::max(more, std::size_t{1}), polls_without_progress_ = 0;
   more = std::min(more, jobs_.size());
   // Some threads are reserved for lanes.
   const auto reserve = std::min<std::size_t>(threads_max_ / 8, 8);

@@ -162,7 +162,7 @@ private:
   std::size_t answering_ = 0; // number of threads in answer_refused()
   std::uint64_t jobs_done_ = 0;
   std::uint64_t jobs_done_seen_ = 0;
-  unsigned looks_without_progress_ = 0;
+  unsigned polls_without_progress_ = 0;
   std::atomic<std::size_t> hung_{0};
   std::size_t hung_warned_ = 0;        // number of hung bodies in the last warning
   bool has_warned_of_refusal_ = false; // the system has refused a thread

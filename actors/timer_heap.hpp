@@ -12,7 +12,7 @@ namespace superstep {
 enum class timer_kind : std::uint8_t {
   deadline,   ///< the deadline of a run
   step_limit, ///< the timeout of a run's current step
-  patience,   ///< a failed run stops waiting for offloaded bodies
+  settle,     ///< a failed run stops waiting for offloaded bodies
   retry,      ///< the next attempt of a task
   call_limit, ///< a timeout of a call
 };

@@ -105,7 +105,7 @@ void watcher::run() {
   while (!stopping_.load()) {
     wait_for_timer();
     ticks_.fetch_add(1, std::memory_order_relaxed);
-    const auto seen = look();
+    const auto seen = poll();
     polls_of_saves_ = seen == activity::saves ? polls_of_saves_ + 1 : 0;
     if (seen == activity::none)
       // At once, not after further polls: a poll costs ten times as much as the system call by
@@ -138,7 +138,7 @@ watcher::activity watcher::activity_of(lane& l) {
 }
 
 /// Polls all lanes once.
-watcher::activity watcher::look() {
+watcher::activity watcher::poll() {
   SUPERSTEP_ASSERT(seen_.size() == core_.lanes().size());
   auto out = core_.threads().is_busy() ? activity::bodies : activity::none;
   running_.clear();

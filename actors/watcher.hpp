@@ -67,7 +67,7 @@ private:
   void set_timer(std::chrono::nanoseconds each) noexcept;
   void wait_for_timer() noexcept;
   void run();
-  [[nodiscard]] activity look();
+  [[nodiscard]] activity poll();
   [[nodiscard]] static activity activity_of(lane& l);
   void share();
 

@@ -425,7 +425,7 @@ result<tool_ptr> building::make_agent_below(const sub_agent_options& o, const ag
   into.push_back({o.name, std::move(*below)});
   check_memory_of(into.back(), spec, at, faults_);
   auto made = detail::make_agent_tool(o, graph_below(*into.back().agent));
-  return o.timeout ? with_time_limit(std::move(made), *o.timeout) : made;
+  return o.timeout ? with_timeout(std::move(made), *o.timeout) : made;
 }
 
 /// Creates the model with its wrappers; null if it has errors. Adds each error that the reader of

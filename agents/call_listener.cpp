@@ -13,8 +13,8 @@
 
 namespace superstep {
 
-call_listener::heard_call* call_listener::call_of(const tool_call_chunk& piece) {
-  const auto found = std::ranges::find_if(calls_, [&](const heard_call& known) {
+call_listener::partial_call* call_listener::call_of(const tool_call_chunk& piece) {
+  const auto found = std::ranges::find_if(calls_, [&](const partial_call& known) {
     const auto has_other_id = piece.id && !known.id.empty() && known.id != *piece.id;
     return !piece.index.is_null() && known.index == piece.index && !has_other_id;
   });
@@ -27,12 +27,12 @@ call_listener::heard_call* call_listener::call_of(const tool_call_chunk& piece) 
   return &fresh;
 }
 
-void call_listener::read(heard_call& call, std::string_view more) {
+void call_listener::read(partial_call& call, std::string_view more) {
   for (const auto c : more) {
     const auto is_blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
-    if (call.is == heard_call::phase::closed && !is_blank)
-      call.is = heard_call::phase::over;
-    if (call.is == heard_call::phase::over)
+    if (call.is == partial_call::phase::closed && !is_blank)
+      call.is = partial_call::phase::over;
+    if (call.is == partial_call::phase::over)
       return;
     call.args += c;
     if (call.is_in_string) {
@@ -47,23 +47,23 @@ void call_listener::read(heard_call& call, std::string_view more) {
     } else if (c == '{' || c == '[') {
       ++call.depth;
     } else if ((c == '}' || c == ']') && call.depth > 0 && --call.depth == 0) {
-      call.is = heard_call::phase::closed;
+      call.is = partial_call::phase::closed;
     }
   }
 }
 
-void call_listener::tell(heard_call& call, std::vector<tool_call>& out) {
-  call.is = heard_call::phase::over;
+void call_listener::finish(partial_call& call, std::vector<tool_call>& out) {
+  call.is = partial_call::phase::over;
   // A call without an id is dropped: no tool message could refer to it.
   auto args = parse_json(std::exchange(call.args, {}));
   if (args && args->is_object() && !call.id.empty() && !call.name.empty())
     out.push_back({call.id, call.name, std::move(args->get_object())});
 }
 
-std::vector<tool_call> call_listener::hear(const message_chunk& piece) {
-  using phase = heard_call::phase;
+std::vector<tool_call> call_listener::add(const message_chunk& piece) {
+  using phase = partial_call::phase;
   auto out = std::vector<tool_call>{};
-  const auto goes_on = [&](const heard_call& call) {
+  const auto goes_on = [&](const partial_call& call) {
     return std::ranges::any_of(piece.call_chunks, [&](const tool_call_chunk& part) {
       return !call.index.is_null() && part.index == call.index &&
              (!part.id || part.id->empty() || part.id == call.id);
@@ -73,13 +73,13 @@ std::vector<tool_call> call_listener::hear(const message_chunk& piece) {
   // have closed the call's JSON object itself, so the arguments may be incomplete. Such a call is
   // dropped.
   const auto is_cut = !providers::why_cut(piece.part.response_metadata).empty();
-  while (told_ < calls_.size() && calls_[told_].is == phase::over)
-    ++told_;
-  for (auto i = told_; i < calls_.size(); ++i)
+  while (done_ < calls_.size() && calls_[done_].is == phase::over)
+    ++done_;
+  for (auto i = done_; i < calls_.size(); ++i)
     if (calls_[i].is == phase::closed && calls_[i].index.is_null() && is_cut)
       calls_[i].is = phase::over;
     else if (calls_[i].is == phase::closed && !goes_on(calls_[i]))
-      tell(calls_[i], out);
+      finish(calls_[i], out);
   for (const auto& part : piece.call_chunks) {
     auto* const call = call_of(part);
     if (call == nullptr || call->is == phase::over)
@@ -100,7 +100,7 @@ std::vector<tool_call> call_listener::hear(const message_chunk& piece) {
     if (is_invalid)
       call->is = phase::over;
     else if (call->is == phase::closed && piece.is_last)
-      tell(*call, out);
+      finish(*call, out);
   }
   return out;
 }

@@ -24,10 +24,10 @@ public:
   explicit call_listener(bounds limits) noexcept : limits_{limits} {}
 
   /// Returns the calls that are complete after this piece, in the order of the answer.
-  [[nodiscard]] std::vector<tool_call> hear(const message_chunk& piece);
+  [[nodiscard]] std::vector<tool_call> add(const message_chunk& piece);
 
 private:
-  struct heard_call {
+  struct partial_call {
     json::value index; // null for a call that arrives in one piece
     std::string id;
     std::string name;
@@ -38,14 +38,14 @@ private:
     bool is_escaped = false;
     phase is = phase::open;
   };
-  [[nodiscard]] heard_call* call_of(const tool_call_chunk& piece);
-  static void read(heard_call& call, std::string_view more);
+  [[nodiscard]] partial_call* call_of(const tool_call_chunk& piece);
+  static void read(partial_call& call, std::string_view more);
   /// Adds a call with closed arguments to `out` if it is valid, and marks it as over.
-  static void tell(heard_call& call, std::vector<tool_call>& out);
+  static void finish(partial_call& call, std::vector<tool_call>& out);
 
   bounds limits_{};
-  std::vector<heard_call> calls_;
-  std::size_t told_ = 0; // all calls before this index are over, so they need no further check
+  std::vector<partial_call> calls_;
+  std::size_t done_ = 0; // all calls before this index are over, so they need no further check
 };
 
 } // namespace superstep

@@ -36,8 +36,8 @@ void early_calls::compare(std::vector<tool_call> said) {
   }
 }
 
-void early_calls::hear(const message_chunk& piece) {
-  for (auto& call : listener_.hear(piece))
+void early_calls::add(const message_chunk& piece) {
+  for (auto& call : listener_.add(piece))
     if (how_.is_safe(call.name))
       start(std::move(call));
 }

@@ -31,7 +31,7 @@ public:
   early_calls(ways how, execution_context& at) : how_{std::move(how)}, at_{at} {}
 
   /// Starts the calls that are complete after this piece.
-  void hear(const message_chunk& piece);
+  void add(const message_chunk& piece);
   /// Waits for all started calls. Keeps the results of calls that the final answer contains, and
   /// discards the others. If a call was started, starts the remaining calls of the answer too, so
   /// that they need not wait for the others to end. Must be called once.

@@ -4,6 +4,8 @@
 // each model call.
 #include "agents/early_tools.hpp"
 
+#include "tools/call_task.hpp"
+
 #include <superstep/base/detail/limiter.hpp>
 #include <superstep/messages/messages.hpp>
 
@@ -56,7 +58,7 @@ std::shared_ptr<early_calls> early_tools::begin(const react::early_ptr& tools, c
            found->effects() == tool_effects::repeatable;
   };
   auto context = tool_context{};
-  context.come_from(rt);
+  set_task(context, rt);
   context.node = react::tools_name;
   context.observer = react::observer_of(asked);
   const auto limit = limiter{rt.config().max_concurrency.value_or(0)};
@@ -78,7 +80,7 @@ std::shared_ptr<const bool> listen(model_request& request, const runtime& rt,
   auto told = std::make_shared<bool>(false);
   request.on_chunk = [rt, told, early](const message_chunk& piece) {
     if (early)
-      early->hear(piece);
+      early->add(piece);
     if (!rt.streams_messages())
       return;
     *told = true;

@@ -114,7 +114,7 @@ void agent_front<json::value>::set_response(update& to, json::value response) {
 agent_table<json::value>::agent_table(const agent_options<json::value>& options) {
   if (!options.tool_timeouts.empty())
     react::refuse_options("tool_timeouts requires a state that is a described struct; use "
-                          "with_time_limit() for the tools instead");
+                          "with_timeout() for the tools instead");
   const auto keys = keys_of(options);
   auto output = std::vector<std::string>{};
   for (const auto& key : keys) {

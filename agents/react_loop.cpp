@@ -300,8 +300,7 @@ void check_history(const message_list& messages, bool whole) {
 }
 
 void refuse(std::string text) {
-  throw graph_error{
-      run_error{make_error_code(errc::invalid_argument), std::move(text), {}, 0, {}, 1, {}}};
+  throw graph_error{errc::invalid_argument, std::move(text)};
 }
 
 void refuse_options(std::string text) {

@@ -72,7 +72,7 @@ std::vector<tool_call> pending_calls(const message_list& messages) {
 void stream_answer(const body_input& given, const message& answer) {
   if (given.services == nullptr)
     return;
-  given.services->note_progress(false);
+  given.services->note_progress(detail::progress_kind::event);
   if (const auto emit = given.services->message_emitter())
     emit(value{answer});
 }

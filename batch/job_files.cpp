@@ -40,10 +40,10 @@ std::string stem_of(const std::string& output) {
 
 /// Timeout for a lock that another process holds. A child process inherits the lock and
 /// holds it until it calls exec, even if its parent was killed in the meantime.
-constexpr auto lock_patience = std::chrono::milliseconds{1000};
+constexpr auto lock_timeout = std::chrono::milliseconds{1000};
 
 bool lock_patiently(int fd) {
-  const auto until = std::chrono::steady_clock::now() + lock_patience;
+  const auto until = std::chrono::steady_clock::now() + lock_timeout;
   while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() > until)
       return false;

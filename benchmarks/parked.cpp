@@ -50,7 +50,7 @@ public:
     definition_.parameters = {{"type", "object"}};
   }
   const tool_definition& definition() const noexcept override { return definition_; }
-  bool reads_surroundings() const noexcept override { return reads_state_; }
+  bool uses_environment() const noexcept override { return reads_state_; }
   task<tool_output> run(const tool_call&, const tool_context&) const override {
     auto guard = frame_guard{counts_};
     co_await sleep_for{std::chrono::hours{24}};

@@ -16,7 +16,7 @@ public:
       : definition_{std::move(definition)}, actor_{std::move(actor)}, options_{options} {}
 
   [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
-  [[nodiscard]] bool reads_surroundings() const noexcept override { return false; }
+  [[nodiscard]] bool uses_environment() const noexcept override { return false; }
   [[nodiscard]] task<tool_output> run(const tool_call& call, const tool_context&) const override {
     auto asking = detail::actor_tool_answer(
         actor_.request<std::string>(options_, std::string{json::serialize(call.args)}));

@@ -181,7 +181,7 @@ ledger_action ledger_worker::give_up() {
 }
 
 ledger_action ledger_worker::next_of_connecting(ledger_time now) {
-  if (lost_at_ && now - *lost_at_ >= options_.patience) {
+  if (lost_at_ && now - *lost_at_ >= options_.reconnect_timeout) {
     has_given_up_ = true;
     return give_up();
   }
@@ -285,7 +285,6 @@ void ledger_worker::committed(const commit_answer& answer, ledger_time now) {
 
 void ledger_worker::resolved(const resolve_answer& answer, ledger_time now) {
   end_statement(answer.job);
-  reconnects_ += lost_at_ ? 1U : 0U;
   must_resolve_ = false;
   lost_at_.reset();
   backoff_ = {};

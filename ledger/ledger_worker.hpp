@@ -23,11 +23,11 @@ struct ledger_worker_options {
   std::chrono::milliseconds ahead{30'000};    ///< the work that a worker holds, by row times
   std::chrono::milliseconds backoff_min{100}; ///< first pause after a lost connection
   std::chrono::milliseconds backoff_max{5'000};
-  std::chrono::milliseconds patience{600'000}; ///< absence of the server until the worker gives up
-  std::uint32_t chunks_max = 16;               ///< chunks that a worker holds or leases at a time
-  std::size_t rows_max = 4'096;                ///< rows of a commit
-  std::size_t concurrency = 64;                ///< rows that run at a time
-  std::uint64_t seed = 1;                      ///< for the jitter of pauses
+  std::chrono::milliseconds reconnect_timeout{600'000}; ///< a worker without its server gives up
+  std::uint32_t chunks_max = 16; ///< chunks that a worker holds or leases at a time
+  std::size_t rows_max = 4'096;  ///< rows of a commit
+  std::size_t concurrency = 64;  ///< rows that run at a time
+  std::uint64_t seed = 1;        ///< for the jitter of pauses
 };
 
 /// The next action of the driver of a ledger_worker. Each but `pause` and `stop` is one call of
@@ -118,7 +118,6 @@ public:
   [[nodiscard]] std::chrono::nanoseconds commit_interval() const noexcept;
   /// The chunks and rows that the worker holds.
   [[nodiscard]] const held_rows& rows() const noexcept { return rows_; }
-  [[nodiscard]] std::uint64_t reconnects() const noexcept { return reconnects_; }
   [[nodiscard]] std::uint32_t members() const noexcept { return members_; }
 
 private:
@@ -156,7 +155,6 @@ private:
   held_rows rows_;
   commit_pace pace_;
   commit_action committing_; ///< the commit that runs
-  std::uint64_t reconnects_ = 0;
   std::uint32_t members_ = 1;
   ledger_time begun_{0};       ///< start of the statement that runs
   ledger_time next_commit_{0}; ///< earliest time of the next commit

@@ -92,10 +92,10 @@ asio::awaitable<net_error> connection::secure(asio::ssl::context& trusted, std::
 }
 
 asio::awaitable<net_error> connection::write(std::string_view head, std::string_view body,
-                                             std::chrono::milliseconds patience) {
+                                             std::chrono::milliseconds timeout) {
   auto failed = net_error{};
   const auto text = std::array<asio::const_buffer, 2>{asio::buffer(head), asio::buffer(body)};
-  lowest().expires_after(patience);
+  lowest().expires_after(timeout);
   if (tls_)
     co_await asio::async_write(*tls_, text, asio::redirect_error(asio::use_awaitable, failed));
   else
@@ -117,9 +117,9 @@ std::size_t connection::write_at_once(std::string_view head, std::string_view bo
 }
 
 asio::awaitable<net_error> connection::read_head(answer_parser& into,
-                                                 std::chrono::milliseconds patience) {
+                                                 std::chrono::milliseconds timeout) {
   auto failed = net_error{};
-  lowest().expires_after(patience);
+  lowest().expires_after(timeout);
   if (tls_)
     co_await http::async_read_header(*tls_, buffer_, into,
                                      asio::redirect_error(asio::use_awaitable, failed));
@@ -130,9 +130,9 @@ asio::awaitable<net_error> connection::read_head(answer_parser& into,
 }
 
 asio::awaitable<net_error> connection::read_some(answer_parser& into,
-                                                 std::chrono::milliseconds patience) {
+                                                 std::chrono::milliseconds timeout) {
   auto failed = net_error{};
-  lowest().expires_after(patience);
+  lowest().expires_after(timeout);
   if (tls_)
     co_await http::async_read_some(*tls_, buffer_, into,
                                    asio::redirect_error(asio::use_awaitable, failed));

@@ -49,13 +49,13 @@ public:
 
   /// Writes the headers and the body. Both must stay valid until the operation has ended.
   asio::awaitable<net_error> write(std::string_view head, std::string_view body,
-                                   std::chrono::milliseconds patience);
+                                   std::chrono::milliseconds timeout);
   /// Writes as many bytes as the system accepts at once, and returns their number; 0 for a TLS
   /// connection. An error is not reported here, but when the rest is written or the answer is read.
   [[nodiscard]] std::size_t write_at_once(std::string_view head, std::string_view body) noexcept;
-  asio::awaitable<net_error> read_head(answer_parser& into, std::chrono::milliseconds patience);
+  asio::awaitable<net_error> read_head(answer_parser& into, std::chrono::milliseconds timeout);
   /// Reads into the parser's body buffer; may return without any bytes.
-  asio::awaitable<net_error> read_some(answer_parser& into, std::chrono::milliseconds patience);
+  asio::awaitable<net_error> read_some(answer_parser& into, std::chrono::milliseconds timeout);
 
   /// Sets the maximum number of bytes per system call; 8 KiB by default.
   void expect_large_body(std::size_t bytes) { buffer_.reserve(bytes); }

@@ -77,7 +77,7 @@ void http_stream::exchange::stop(error why) {
     tell(*stopped_);
 }
 
-std::chrono::milliseconds http_stream::exchange::patience() const noexcept {
+std::chrono::milliseconds http_stream::exchange::timeout() const noexcept {
   return client_->options.idle_timeout;
 }
 
@@ -185,8 +185,7 @@ asio::awaitable<net_error> http_stream::exchange::write_rest(std::size_t sent) {
   if (of_body == request_.body.size() && of_head == head_.size())
     co_return net_error{};
   co_return co_await connection_->write(std::string_view{head_}.substr(of_head),
-                                        std::string_view{request_.body}.substr(of_body),
-                                        patience());
+                                        std::string_view{request_.body}.substr(of_body), timeout());
 }
 
 asio::awaitable<std::optional<error>> http_stream::exchange::connect(bool must_be_fresh) {
@@ -306,7 +305,7 @@ asio::awaitable<net_error> http_stream::exchange::read_answer_head() {
     // read_body() enforces the limit, which may differ per request
     parser_->body_limit(boost::none);
     parser_->skip(request_.method == "HEAD");
-    failed = co_await connection_->read_head(*parser_, patience());
+    failed = co_await connection_->read_head(*parser_, timeout());
     if (failed || parser_->get().result_int() >= 200)
       break;
   }
@@ -414,7 +413,7 @@ asio::awaitable<result<std::size_t>> http_stream::exchange::read_body(std::span<
       auto& body = parser_->get().body();
       body.data = room.data();
       body.size = room.size();
-      const auto failed = co_await connection_->read_some(*parser_, patience());
+      const auto failed = co_await connection_->read_some(*parser_, timeout());
       if (failed || stopped_) {
         stop(explain("reading the answer", failed));
         break;

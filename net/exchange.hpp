@@ -108,7 +108,7 @@ private:
   /// contain API keys.
   [[nodiscard]] std::string request_text() const;
   [[nodiscard]] error explain(std::string_view doing, const net_error& failed) const;
-  [[nodiscard]] std::chrono::milliseconds patience() const noexcept;
+  [[nodiscard]] std::chrono::milliseconds timeout() const noexcept;
 
   const std::shared_ptr<http_client::impl> client_;
   http_request request_;

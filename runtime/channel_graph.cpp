@@ -8,15 +8,9 @@ namespace superstep {
 namespace detail {
 
 void throw_other_graph() {
-  throw graph_error{
-      run_error{make_error_code(graph_errc::invalid_update),
-                "the channel handle belongs to another graph: use a handle that this graph has "
-                "returned",
-                {},
-                0,
-                {},
-                1,
-                {}}};
+  throw graph_error{graph_errc::invalid_update,
+                    "the channel handle belongs to another graph: use a handle that this graph has "
+                    "returned"};
 }
 
 write_list own_writes(channel_writes writes, const channel_layout& layout) {

@@ -64,6 +64,9 @@ std::ostream& operator<<(std::ostream& out, const run_error& error) {
 
 graph_error::graph_error(run_error e) : std::system_error{e.code, e.text}, details_{std::move(e)} {}
 
+graph_error::graph_error(error_code code, std::string text)
+    : graph_error{run_error{code, std::move(text), {}, 0, {}, 1, {}}} {}
+
 compile_error::compile_error(std::vector<fault> faults)
     : graph_error{run_error{make_error_code(graph_errc::invalid_graph),
                             text_of_faults(faults),

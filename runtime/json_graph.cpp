@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON front end: compiles a json_graph to a program. json_layout.cpp converts between JSON
-// objects and the slots that hold the values; json_rules.cpp contains the named reducers.
+// objects and the slots that hold the values; json_channel.cpp makes the channels with a named
+// rule, and json_rules.cpp contains the named reducers.
 #include "graph_check.hpp"
-#include "json_append.hpp"
+#include "json_channel.hpp"
 #include "json_layout.hpp"
 
 #include <superstep/channels/kinds.hpp>
@@ -11,7 +12,6 @@
 #include <superstep/runtime/json_graph.hpp>
 
 #include <algorithm>
-#include <array>
 
 namespace superstep {
 
@@ -20,7 +20,6 @@ namespace {
 using detail::json_kind;
 using detail::json_layout;
 using single_place = slot_place<std::optional<json::value>>;
-using items_place = slot_place<std::vector<json::value>>;
 
 /// A node of a program, and the numbers of the channels that it reads.
 struct program_node {
@@ -65,13 +64,7 @@ void add_result(json_command&& c, const program_node& at, const json_layout& lay
 }
 
 [[noreturn]] void throw_no_object(const json::value& given) {
-  throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                              "Expected an object, got " + to_text(given),
-                              {},
-                              0,
-                              {},
-                              1,
-                              {}}};
+  throw graph_error{graph_errc::invalid_update, "Expected an object, got " + to_text(given)};
 }
 
 /// The input of a coroutine body, which was created for this call and must live until the body
@@ -221,7 +214,7 @@ private:
     return found->second;
   }
   [[noreturn]] static void throw_route(graph_errc code, std::string text) {
-    throw graph_error{run_error{make_error_code(code), std::move(text), {}, 0, {}, 1, {}}};
+    throw graph_error{code, std::move(text)};
   }
 
   detail::json_router_function f_;
@@ -320,48 +313,16 @@ json_graph& json_graph::channel(std::string name, std::string_view rule) {
     return channel(std::move(name), std::move(found->reduce), std::move(found->initial),
                    failed_fold::leaves_value);
   const auto number = layout_->channels.size();
-  const auto is_topic = rule == "topic" || rule == "accumulating_topic";
-  const auto is_list = rule == "append";
-  const auto is_managed = rule == "remaining_steps" || rule == "is_last_step";
-  if (is_topic) {
-    using slot = slot_block::slot_of<std::vector<json::value>>;
-    layout_->blank.add(std::make_unique<slot>(std::vector<json::value>{}));
-    builder_.add_channel(std::make_unique<topic<items_place, json::value, detail::json_items>>(
-        name, items_place{number}, rule != "topic"));
-  } else if (is_list) {
-    layout_->blank.add(
-        std::make_unique<slot_block::slot_of<detail::appended_json>>(detail::appended_json{}));
-    builder_.add_channel(std::make_unique<detail::json_append_channel>(name, number));
-  } else {
-    using slot = slot_block::slot_of<std::optional<json::value>>;
-    layout_->blank.add(std::make_unique<slot>(std::nullopt));
-    const auto place = single_place{number};
-    if (rule == "ephemeral" || rule == "any")
-      builder_.add_channel(std::make_unique<ephemeral_value<single_place, json::value>>(
-          name, place, rule == "ephemeral"));
-    else if (rule == "untracked" || rule == "untracked_any")
-      builder_.add_channel(std::make_unique<untracked_value<single_place, json::value>>(
-          name, place, rule == "untracked"));
-    else
-      builder_.add_channel(
-          std::make_unique<last_value<single_place, json::value>>(name, single_place{number}));
-    constexpr auto known =
-        std::array<std::string_view, 5>{"last", "ephemeral", "any", "untracked", "untracked_any"};
-    if (!is_managed && std::ranges::find(known, rule) == known.end())
-      faults_.push_back(
-          {graph_errc::invalid_graph,
-           {},
-           "channel '" + name + "' has the unknown rule '" + std::string{rule} +
-               "'; the rules are last, ephemeral, any, untracked, untracked_any, topic, "
-               "accumulating_topic, add, max, concat, append, merge, "
-               "remaining_steps, is_last_step"});
+  auto made = detail::make_json_channel(name, rule, number);
+  if (!made) {
+    faults_.push_back({graph_errc::invalid_graph, {}, detail::unknown_rule(name, rule)});
+    made = detail::make_json_channel(name, "last", number); // later faults can refer to the name
   }
+  layout_->blank.add(std::move(made->slot));
+  builder_.add_channel(std::move(made->channel));
   layout_->numbers.emplace(name, static_cast<std::uint32_t>(number));
-  layout_->channels.push_back({std::move(name), is_topic     ? json_kind::items
-                                                : is_list    ? json_kind::appended
-                                                : is_managed ? json_kind::managed
-                                                             : json_kind::single});
-  if (is_managed)
+  layout_->channels.push_back({std::move(name), made->kind});
+  if (made->kind == detail::json_kind::managed)
     layout_->managed.emplace_back(static_cast<std::uint32_t>(number), rule == "is_last_step");
   return *this;
 }
@@ -431,9 +392,10 @@ json_graph& json_graph::add(std::string name, compiled_json_graph subgraph,
   return *this;
 }
 
-void json_graph::add_body(std::string name, std::unique_ptr<detail::node_body> body,
-                          std::shared_ptr<std::vector<std::uint32_t>> reads,
-                          json_node_options options) {
+/// Converts the options of a node, except for the channels that it reads.
+node_options
+json_graph::options_of(json_node_options options,
+                       const std::shared_ptr<const std::vector<std::uint32_t>>& reads) const {
   auto node = node_options{};
   node.destinations = std::move(options.destinations);
   node.metadata = std::move(options.metadata);
@@ -461,16 +423,24 @@ void json_graph::add_body(std::string name, std::unique_ptr<detail::node_body> b
         return key(node_input(given, *layout, *reads));
       };
   }
-  reads_.push_back({name, std::move(options.reads), std::move(reads)});
-  builder_.add_node(std::move(name), std::move(body), false, std::move(node));
+  return node;
 }
 
-void json_graph::add_handler(std::string name, detail::json_body_function body,
-                             bool gives_commands) {
-  const auto reads = std::make_shared<std::vector<std::uint32_t>>(); // empty: all channels
+void json_graph::add_body(std::string name, std::unique_ptr<detail::node_body> body,
+                          std::shared_ptr<std::vector<std::uint32_t>> reads,
+                          json_node_options options) {
+  reads_.push_back({name, std::move(options.reads), reads});
+  builder_.add_node(std::move(name), std::move(body), false, options_of(std::move(options), reads));
+}
+
+void json_graph::add_handler(std::string name, detail::json_body_function body, bool gives_commands,
+                             json_node_options options) {
+  auto reads = std::make_shared<std::vector<std::uint32_t>>();
+  reads_.push_back({name.empty() ? "__default_error_handler__" : "__error_handler__" + name,
+                    std::move(options.reads), reads});
   builder_.add_error_handler(
       name, std::make_unique<json_node>(std::move(body), gives_commands, *layout_, reads), false,
-      {});
+      options_of(std::move(options), reads));
 }
 
 json_graph& json_graph::input(std::vector<std::string> channels) {
@@ -581,8 +551,7 @@ compiled_json_graph json_graph::compile(compile_options options) {
   resolve_shapes();
   auto table = detail::program_ptr{};
   try {
-    options.output = layout_->output;
-    table = builder_.compile(std::move(options));
+    table = builder_.compile(std::move(options), layout_->output);
   } catch (const compile_error& e) {
     faults_.insert(faults_.end(), e.faults().begin(), e.faults().end());
   }

@@ -39,8 +39,7 @@ write write_of(std::uint32_t number, json_kind kind, json::value v) {
 }
 
 [[noreturn]] void throw_invalid(std::string text) {
-  throw graph_error{
-      run_error{make_error_code(graph_errc::invalid_update), std::move(text), {}, 0, {}, 1, {}}};
+  throw graph_error{graph_errc::invalid_update, std::move(text)};
 }
 
 json::array as_array(const item_slot& items) {

@@ -47,25 +47,14 @@ std::string detail::whole_state_fault(std::string_view caller, const detail::pro
 
 void detail::check_whole_input(std::string_view caller, const detail::program& child) {
   if (child.options().persistence == persistence::per_thread)
-    throw graph_error{run_error{make_error_code(graph_errc::invalid_graph),
-                                whole_state_fault(caller, child),
-                                {},
-                                0,
-                                {},
-                                1,
-                                {}}};
+    throw graph_error{graph_errc::invalid_graph, whole_state_fault(caller, child)};
 }
 
 void detail::throw_no_parent() {
   throw graph_error{
-      run_error{make_error_code(graph_errc::no_parent),
-                "a graph that was run by runtime::invoke() returned a command to its parent, but "
-                "only a subgraph that is a node has a parent graph",
-                {},
-                0,
-                {},
-                1,
-                {}}};
+      graph_errc::no_parent,
+      "a graph that was run by runtime::invoke() returned a command to its parent, but "
+      "only a subgraph that is a node has a parent graph"};
 }
 
 } // namespace superstep

@@ -47,11 +47,6 @@ runtime body_input::make_runtime() const {
   return rt;
 }
 
-void runtime::heartbeat(bool is_told) const {
-  if (services_)
-    services_->note_progress(is_told);
-}
-
 void detail::throw_wrong_input(const body_input& given) {
   const auto& node = given.table->node(given.node).name;
   auto text =
@@ -65,50 +60,29 @@ void detail::throw_wrong_input(const body_input& given) {
 namespace detail {
 
 [[noreturn]] void throw_bad_field(std::string_view name, std::string_view why) {
-  throw graph_error{
-      run_error{make_error_code(graph_errc::invalid_update),
-                "cannot write the field '" + std::string{name} + "': " + std::string{why},
-                {},
-                0,
-                {},
-                1,
-                {}}};
+  throw graph_error{graph_errc::invalid_update,
+                    "cannot write the field '" + std::string{name} + "': " + std::string{why}};
 }
 
 } // namespace detail
 
 void detail::throw_wrong_parent(const detail::program& parent, const std::string& child) {
-  throw graph_error{run_error{
-      make_error_code(graph_errc::invalid_update),
-      "graph '" + child + "' returned a command to its parent graph '" + parent.name() +
-          "', but the command updates a state of another type: update fields of the parent's state",
-      {},
-      0,
-      {},
-      1,
-      {}}};
+  throw graph_error{graph_errc::invalid_update, "graph '" + child +
+                                                    "' returned a command to its parent graph '" +
+                                                    parent.name() +
+                                                    "', but the command updates a state of another "
+                                                    "type: update fields of the parent's state"};
 }
 
 void detail::throw_resumes() {
-  throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                              "a node returned a command with `resume`, which only the caller of a "
-                              "run may set",
-                              {},
-                              0,
-                              {},
-                              1,
-                              {}}};
+  throw graph_error{graph_errc::invalid_update,
+                    "a node returned a command with `resume`, which only the caller of a "
+                    "run may set"};
 }
 
 void detail::throw_unknown_label(const std::string& label) {
-  throw graph_error{
-      run_error{make_error_code(graph_errc::unknown_label),
-                "a branch returned '" + label + "', which its path map does not contain",
-                {},
-                0,
-                {},
-                1,
-                {}}};
+  throw graph_error{graph_errc::unknown_label,
+                    "a branch returned '" + label + "', which its path map does not contain"};
 }
 
 namespace {

@@ -18,14 +18,8 @@ std::uint32_t detail::program::find(std::string_view name) const noexcept {
 std::uint32_t detail::program::target(std::string_view name) const {
   const auto found = find(name);
   if (found == no_node && !options_.ignore_unknown_targets)
-    throw graph_error{
-        run_error{make_error_code(graph_errc::unknown_node),
-                  "graph '" + options_.name + "' has no node '" + std::string{name} + "' to go to",
-                  {},
-                  0,
-                  {},
-                  1,
-                  {}}};
+    throw graph_error{graph_errc::unknown_node, "graph '" + options_.name + "' has no node '" +
+                                                    std::string{name} + "' to go to"};
   return found;
 }
 
@@ -36,21 +30,15 @@ void detail::program::go_to(node_output& out, std::string_view name) const {
   if (to == no_node)
     return;
   if (nodes_[to]->takes_payload)
-    throw graph_error{
-        run_error{make_error_code(graph_errc::invalid_update),
-                  "node '" + nodes_[to]->name + "' is activated by Sends only: send it an input",
-                  {},
-                  0,
-                  {},
-                  1,
-                  {}}};
+    throw graph_error{graph_errc::invalid_update,
+                      "node '" + nodes_[to]->name +
+                          "' is activated by Sends only: send it an input"};
   out.targets.push_back(to);
 }
 
 void detail::program::send_to(node_output& out, std::string_view name, value input) const {
   if (name == detail::end_node)
-    throw graph_error{run_error{
-        make_error_code(graph_errc::invalid_update), "a Send cannot go to END", {}, 0, {}, 1, {}}};
+    throw graph_error{graph_errc::invalid_update, "a Send cannot go to END"};
   // Consecutive Sends usually go to the same node, so its name is looked up only once.
   const auto same = !out.sends.empty() && nodes_[out.sends.back().node]->name == name;
   const auto to = same ? out.sends.back().node : target(name);

@@ -104,7 +104,51 @@ void detail::program_builder::add_sequence(std::vector<std::string> names) {
     add_edge({names[i - 1]}, names[i]);
 }
 
-detail::program_ptr detail::program_builder::compile(compile_options options) {
+/// Creates the layout of the program: what checkpoints need to know about the graph.
+std::shared_ptr<graph_layout> detail::program_builder::make_layout(program& table) {
+  const auto layout = std::make_shared<graph_layout>();
+  layout->graph = table.options_.name;
+  layout->make_state = std::move(make_state_);
+  if (layout->make_state) {
+    const auto blank = layout->make_state();
+    // a variable, because clang warns about an expression inside typeid
+    const auto& example = *blank;
+    table.state_type_ = &typeid(example);
+  }
+  layout->channels = std::move(channels_);
+  layout->convert = table.options_.convert;
+  layout->error_categories = {&make_error_code(graph_errc{}).category()};
+  table.layout_ = layout;
+  return layout;
+}
+
+void detail::program_builder::list_transient_channels(program& table) {
+  // Transient channels are emptied in steps that do not write them. They are listed here, so that
+  // steps need not ask every channel.
+  for (auto i = std::uint32_t{0}; i < table.layout_->channels.size(); ++i) {
+    const auto& c = *table.layout_->channels[i];
+    if (!c.wants_empty_update())
+      continue;
+    table.transient_.push_back(i);
+    table.may_fail_to_empty_ = table.may_fail_to_empty_ || c.may_fail_to_empty();
+  }
+}
+
+void detail::program_builder::sort_nodes(program& table) {
+  // Nodes are sorted by name, so that the order of their numbers is the order of task paths.
+  auto order = std::vector<std::size_t>(nodes_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](auto a, auto b) { return nodes_[a]->name < nodes_[b]->name; });
+  table.declared_.resize(nodes_.size());
+  for (auto i = std::size_t{0}; i < order.size(); ++i) {
+    table.declared_[order[i]] = static_cast<std::uint32_t>(i);
+    table.nodes_.push_back(std::move(nodes_[order[i]]));
+  }
+}
+
+detail::program_ptr detail::program_builder::compile(compile_options options,
+                                                     std::vector<std::uint32_t> output) {
   // The parts move into the program, so the builder cannot be used a second time.
   if (std::exchange(is_used_up_, true))
     throw compile_error{
@@ -113,46 +157,18 @@ detail::program_ptr detail::program_builder::compile(compile_options options) {
           "compile() was called twice: copy the compiled graph, or build the graph again"}}};
   auto table = std::make_shared<detail::program>();
   table->options_ = std::move(options);
-  std::ranges::sort(table->options_.output); // is searched for each written channel
+  table->output_ = std::move(output);
+  std::ranges::sort(table->output_); // is searched for each written channel
   table->entry_.name = detail::start_node;
-  const auto layout = std::make_shared<graph_layout>();
-  layout->graph = table->options_.name;
-  layout->make_state = std::move(make_state_);
-  if (layout->make_state) {
-    const auto blank = layout->make_state();
-    // a variable, because clang warns about an expression inside typeid
-    const auto& example = *blank;
-    table->state_type_ = &typeid(example);
-  }
-  layout->channels = std::move(channels_);
-  layout->convert = table->options_.convert;
-  layout->error_categories = {&make_error_code(graph_errc{}).category()};
-  table->layout_ = layout;
+  const auto layout = make_layout(*table);
   // The default handler is connected last, because it is for nodes without a handler of their own.
   std::stable_partition(handlers_.begin(), handlers_.end(),
                         [](const auto& h) { return !h.first.empty(); });
   fill_defaults();
   table->times_nodes_ = std::any_of(nodes_.begin(), nodes_.end(),
                                     [](const auto& n) { return n->options.timeout.has_value(); });
-  // Transient channels are emptied in steps that do not write them. They are listed here, so that
-  // steps need not ask every channel.
-  for (auto i = std::uint32_t{0}; i < layout->channels.size(); ++i) {
-    const auto& c = *layout->channels[i];
-    if (!c.wants_empty_update())
-      continue;
-    table->transient_.push_back(i);
-    table->may_fail_to_empty_ = table->may_fail_to_empty_ || c.may_fail_to_empty();
-  }
-  // Nodes are sorted by name, so that the order of their numbers is the order of task paths.
-  auto order = std::vector<std::size_t>(nodes_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](auto a, auto b) { return nodes_[a]->name < nodes_[b]->name; });
-  table->declared_.resize(nodes_.size());
-  for (auto i = std::size_t{0}; i < order.size(); ++i) {
-    table->declared_[order[i]] = static_cast<std::uint32_t>(i);
-    table->nodes_.push_back(std::move(nodes_[order[i]]));
-  }
+  list_transient_channels(*table);
+  sort_nodes(*table);
   // Edges are connected only if there are no faults, because connect() relies on the named nodes to
   // exist.
   auto faults = check(*table);

@@ -2,7 +2,7 @@
 // Decides whether a failed attempt of a node is repeated, and how long to wait before the next
 // attempt. The rules are those of langgraph/_internal/_retry.py (LangGraph 1.2.22).
 // actors/task_policy.cpp schedules the attempts.
-#include <superstep/runtime/node_options.hpp>
+#include "retry_policy.hpp"
 
 #include <algorithm>
 #include <cmath>

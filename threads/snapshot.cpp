@@ -16,7 +16,7 @@ namespace superstep {
 namespace detail {
 
 void throw_graph_error(graph_errc code, std::string text) {
-  throw graph_error{run_error{make_error_code(code), std::move(text), {}, 0, {}, 1, {}}};
+  throw graph_error{code, std::move(text)};
 }
 
 checkpointer& checkpointer_of(const program& table) {

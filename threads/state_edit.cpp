@@ -44,9 +44,9 @@ struct prepared_edits {
 class held_thread {
 public:
   held_thread(superstep::checkpointer& checkpointer, const detail::thread_place& place,
-              std::chrono::milliseconds patience)
+              std::chrono::milliseconds timeout)
       : checkpointer_{checkpointer}, key_{place.thread_id, place.ns},
-        lease_{take(checkpointer, place.thread_id, patience)} {}
+        lease_{take(checkpointer, place.thread_id, timeout)} {}
 
   /// Saves the edits; returns the id of the last checkpoint. Waits until they are durable, because
   /// no later call could report that they are not.
@@ -85,15 +85,15 @@ private:
     checkpointer_.check(key_);
   }
   static lease_ptr take(superstep::checkpointer& checkpointer, const std::string& thread_id,
-                        std::chrono::milliseconds patience) {
+                        std::chrono::milliseconds timeout) {
     const auto given = std::make_shared<std::promise<result<lease_ptr>>>();
     auto got = given->get_future();
-    const auto choice = patience.count() > 0 ? busy_policy::wait : busy_policy::refuse;
+    const auto choice = timeout.count() > 0 ? busy_policy::wait : busy_policy::refuse;
     // If the lease is granted after the timeout, nothing takes it from the promise. It is then
     // released when the promise is destroyed.
     checkpointer.take(thread_id, choice,
                       [given](result<lease_ptr> lent) { given->set_value(std::move(lent)); });
-    const auto until = deadline_after(std::chrono::steady_clock::now(), patience);
+    const auto until = deadline_after(std::chrono::steady_clock::now(), timeout);
     if (got.wait_until(until) != std::future_status::ready)
       throw in_use_by_a_run(thread_id);
     auto lent = got.get();
@@ -322,20 +322,20 @@ private:
 
 std::string detail::update_state(const detail::program_ptr& table,
                                  const detail::thread_place& place, detail::state_edit edit,
-                                 std::chrono::milliseconds patience) {
+                                 std::chrono::milliseconds timeout) {
   auto step = std::vector<detail::state_edit>{};
   step.push_back(std::move(edit));
-  return bulk_update_state(table, place, {std::move(step)}, patience);
+  return bulk_update_state(table, place, {std::move(step)}, timeout);
 }
 
 std::string detail::bulk_update_state(const detail::program_ptr& table,
                                       const detail::thread_place& place,
                                       std::vector<std::vector<detail::state_edit>> steps,
-                                      std::chrono::milliseconds patience) {
+                                      std::chrono::milliseconds timeout) {
   if (steps.empty())
     throw_graph_error(graph_errc::invalid_update,
                       "bulk_update_state(): the list of steps is empty; add at least one step");
-  auto thread = held_thread{checkpointer_of(*table), place, patience};
+  auto thread = held_thread{checkpointer_of(*table), place, timeout};
   auto prepared = prepared_edits{};
   for (const auto& step : steps)
     editor{table, place, prepared}.edit(step);
@@ -343,8 +343,8 @@ std::string detail::bulk_update_state(const detail::program_ptr& table,
 }
 
 std::string detail::copy_state(const detail::program_ptr& table, const detail::thread_place& place,
-                               std::chrono::milliseconds patience) {
-  auto thread = held_thread{checkpointer_of(*table), place, patience};
+                               std::chrono::milliseconds timeout) {
+  auto thread = held_thread{checkpointer_of(*table), place, timeout};
   auto prepared = prepared_edits{};
   editor{table, place, prepared}.copy();
   return thread.save(std::move(prepared));

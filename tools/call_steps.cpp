@@ -114,7 +114,7 @@ void check_arguments(const tool_node::table::entry& entry, const tool_call& call
   auto limits = schema_check_limits{};
   limits.stop = context.stop;
   if (at != nullptr) {
-    if (const auto whole = entry.run->time_limit()) {
+    if (const auto whole = entry.run->timeout()) {
       limits.time_max = std::min(limits.time_max, *whole);
       const auto end = detail::deadline_after(at->where->now(), *whole);
       context.deadline = std::min(context.deadline.value_or(end), end);
@@ -133,12 +133,12 @@ task<tool_output> fail_later(std::exception_ptr failure) {
 
 } // namespace
 
-const tool_environment& surroundings_of(const tool_context& context) {
+const tool_environment& environment_of(const tool_context& context) {
   static const auto nothing = tool_environment{tool_input_form::state, {}, nullptr, {}};
   return context.environment ? *context.environment : nothing;
 }
 
-std::shared_ptr<const tool_environment> bare_environment(tool_input_form form) {
+std::shared_ptr<const tool_environment> empty_environment(tool_input_form form) {
   static const auto of_state = tool_environment{tool_input_form::state, {}, nullptr, {}};
   static const auto of_list = tool_environment{tool_input_form::list, {}, nullptr, {}};
   static const auto of_calls = tool_environment{tool_input_form::calls, {}, nullptr, {}};
@@ -154,7 +154,7 @@ std::unique_ptr<tool_call> inject(const tool_node::table& t, const tool_node::ta
     return nullptr;
   context.tools = t.definitions;
   auto filled =
-      inject_tool_args(entry.injections, call, surroundings_of(context), t.options.messages_key);
+      inject_tool_args(entry.injections, call, environment_of(context), t.options.messages_key);
   add_defaults(filled.args, entry.injections, call.id);
   auto given = std::make_unique<tool_call>(std::exchange(call, std::move(filled)));
   for (const auto& i : entry.injections)

@@ -14,10 +14,10 @@
 namespace superstep {
 
 /// Returns the environment of a call; an empty one if the context has none.
-[[nodiscard]] const tool_environment& surroundings_of(const tool_context& context);
+[[nodiscard]] const tool_environment& environment_of(const tool_context& context);
 /// Returns an environment that contains only the form of the input. The objects are static, and the
 /// pointers do not count references.
-[[nodiscard]] std::shared_ptr<const tool_environment> bare_environment(tool_input_form form);
+[[nodiscard]] std::shared_ptr<const tool_environment> empty_environment(tool_input_form form);
 
 /// Sets the injected arguments. Returns a copy of the call without them, because the schema
 /// describes only the model's arguments; null if the tool has no injected arguments. An exception

@@ -27,7 +27,7 @@ public:
 
   [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
 
-  [[nodiscard]] std::optional<std::chrono::milliseconds> time_limit() const noexcept override {
+  [[nodiscard]] std::optional<std::chrono::milliseconds> timeout() const noexcept override {
     return options_.timeout;
   }
 

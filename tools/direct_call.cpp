@@ -38,9 +38,9 @@ struct full_direct_arguments final : direct_arguments {
   direct_extras own;
 };
 
-/// Sets the members that describe the calling task, as tool_context::come_from() does, except for
+/// Sets the members that describe the calling task, as the overload for a runtime does, except for
 /// the stop token.
-void come_from(tool_context& context, const body_input& given) {
+void set_task(tool_context& context, const body_input& given) {
   context.run_key = (*given.config)->run_id;
   context.node = given.table->node(given.node).name;
   context.attempt = given.attempt;
@@ -89,11 +89,11 @@ detail::body_task detail::direct_call::begin(const tool_node& node, const tool_c
   if (extras != nullptr && !enter_limits(t, *entry, call, extras->permits))
     return {};
   auto& context = kept->context;
-  come_from(context, given);
+  set_task(context, given);
   context.tool_call_id = call.id;
   constexpr auto form = tool_input_form::calls;
-  if (entry->injections.empty() && !entry->run->reads_surroundings()) {
-    context.environment = bare_environment(form);
+  if (entry->injections.empty() && !entry->run->uses_environment()) {
+    context.environment = empty_environment(form);
   } else {
     context.stop = given.services->stop_token();
     context.environment = std::make_shared<const tool_environment>(

@@ -3,6 +3,7 @@
 // the key that identifies a call when it is repeated.
 #include "base/digest.hpp"
 #include "base/utf8.hpp"
+#include "call_task.hpp"
 #include "checkpoint/lease_queue.hpp"
 #include "effect_text.hpp"
 
@@ -42,15 +43,15 @@ std::string tool_context::idempotency_key() const {
   return digest_text(text).substr(0, digits);
 }
 
-void tool_context::come_from(const runtime& task) {
-  run_key = task.config().run_id;
-  node = std::string{task.node()};
-  attempt = task.attempt();
-  step = static_cast<std::uint32_t>(task.step());
-  task_index = task.task_index();
-  stop = task.stop();
-  deadline = task.deadline();
-  place = task.place();
+void set_task(tool_context& context, const runtime& task) {
+  context.run_key = task.config().run_id;
+  context.node = std::string{task.node()};
+  context.attempt = task.attempt();
+  context.step = static_cast<std::uint32_t>(task.step());
+  context.task_index = task.task_index();
+  context.stop = task.stop();
+  context.deadline = task.deadline();
+  context.place = detail::runtime_access::place(task);
 }
 
 std::vector<std::uint32_t> repeats_of(std::span<const tool_call> calls) {
@@ -122,7 +123,7 @@ public:
     was_asked_ = true;
     real_->pass_on(std::move(questions));
   }
-  void note_progress(bool is_heartbeat) noexcept override { real_->note_progress(is_heartbeat); }
+  void note_progress(detail::progress_kind kind) noexcept override { real_->note_progress(kind); }
   std::function<void(value)> message_emitter() override { return real_->message_emitter(); }
   detail::task_place_ptr place() override { return real_->place(); }
   void start_nested(std::shared_ptr<const detail::program> table, write_list input,
@@ -213,8 +214,8 @@ public:
   }
   [[nodiscard]] std::vector<injection> injections() const override { return inner_->injections(); }
   [[nodiscard]] tool_effects effects() const noexcept override { return kind_; }
-  [[nodiscard]] std::optional<std::chrono::milliseconds> time_limit() const noexcept override {
-    return inner_->time_limit();
+  [[nodiscard]] std::optional<std::chrono::milliseconds> timeout() const noexcept override {
+    return inner_->timeout();
   }
 
   [[nodiscard]] bool commands_parent() const noexcept override { return inner_->commands_parent(); }

@@ -50,7 +50,7 @@ task<tool_answer> execute(table_ptr t, tool_call call, tool_context context) {
   }
   auto end = end_of{body};
   co_await end;
-  co_return answer_to(*t, call, surroundings_of(context).form, [&] { return body.take(); });
+  co_return answer_to(*t, call, environment_of(context).form, [&] { return body.take(); });
 }
 
 /// Runs one call with an observer. This is a separate coroutine, so that the frames of other calls
@@ -201,7 +201,6 @@ tool_node::tool_node(tool_list tools, tool_node_options options) {
     if (!schema)
       throw std::invalid_argument{"tool '" + definition.name + "': " + schema.error().text};
     made->names += (made->names.empty() ? "" : ", ") + definition.name;
-    made->has_injections = made->has_injections || !injections.empty();
     auto entry = table::entry{std::move(tool), *std::move(schema), std::move(injections)};
     if (!made->by_name.emplace(definition.name, std::move(entry)).second)
       throw std::invalid_argument{"two tools have the name '" + definition.name + "'"};
@@ -234,11 +233,11 @@ const tool* tool_node::find(std::string_view name) const noexcept {
   return entry == nullptr ? nullptr : entry->run.get();
 }
 
-bool tool_node::runs_bare(std::string_view name) const noexcept {
+bool tool_node::needs_environment(std::string_view name) const noexcept {
   if (table_->options.wrap_call)
-    return false;
+    return true;
   const auto* entry = table_->find(name);
-  return entry == nullptr || (entry->injections.empty() && !entry->run->reads_surroundings());
+  return entry != nullptr && (!entry->injections.empty() || entry->run->uses_environment());
 }
 
 tool_list tool_node::tools() const {
@@ -246,10 +245,6 @@ tool_list tool_node::tools() const {
   for (const auto& definition : *table_->definitions)
     out.push_back(table_->find(definition.name)->run);
   return out;
-}
-
-bool tool_node::needs_surroundings() const noexcept {
-  return table_->has_injections || table_->options.wrap_call;
 }
 
 const tool_node_options& tool_node::options() const noexcept {

@@ -2,6 +2,7 @@
 // Runs all calls of a tool node's input. tool_node.cpp runs each call, and tool_result.cpp combines
 // the results.
 #include "call_steps.hpp"
+#include "call_task.hpp"
 #include "tool_result.hpp"
 #include "tools/failed_call.hpp"
 
@@ -76,16 +77,16 @@ struct activation {
   std::vector<message_ptr> known; ///< see known_answers()
 };
 
-/// Prepares the calls of an input. Moves from its observer and, unless all tools are bare, from its
-/// state.
+/// Prepares the calls of an input. Moves from its observer and, unless no tool needs an
+/// environment, from its state.
 activation prepare(const tool_node& node, tool_node_input& input, runtime&& rt) {
   auto out = activation{};
-  out.context.come_from(rt);
+  set_task(out.context, rt);
   out.context.observer = std::move(input.observer);
   out.known = known_answers(node, input.calls, rt);
-  if (std::ranges::all_of(input.calls,
-                          [&](const auto& call) { return node.runs_bare(call.name); })) {
-    out.context.environment = bare_environment(input.form);
+  if (std::ranges::none_of(input.calls,
+                           [&](const auto& call) { return node.needs_environment(call.name); })) {
+    out.context.environment = empty_environment(input.form);
     return out;
   }
   auto* store = rt.store();

@@ -22,8 +22,7 @@ struct tool_node::table {
   };
   std::unordered_map<std::string_view, entry> by_name; // the keys refer to `definitions`
   tool_definitions definitions;
-  std::string names; // separated by commas, for the answer to a call of an unknown tool
-  bool has_injections = false;
+  std::string names;          // separated by commas, for the answer to a call of an unknown tool
   bool runs_directly = false; ///< whether detail::direct_call runs calls that need not wait
   tool_node_options options;
   limiter whole{0}; // limits all calls of the node together

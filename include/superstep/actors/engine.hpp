@@ -63,8 +63,8 @@ struct engine_options {
   bool pool_actors = true;
   /// The largest number of idle actors in the pool of a lane.
   std::size_t pooled_actors_max = 65'536;
-  /// Number of super-steps of one run, or of tasks of one step, after which the lane serves its
-  /// other runs. At least 1.
+  /// The number of super-steps of one run, or of tasks that it has started, after which the lane
+  /// serves its other runs. At least 1. If tasks are short, the lane also does so after about 2 ms.
   std::uint32_t steps_per_turn = 1'024;
   /// The longest time that the engine's destructor waits for blocking bodies. When it has passed,
   /// the threads of the bodies are detached. Not negative.

@@ -50,17 +50,10 @@ struct values_event : event_origin {
   const Child* as() const&& = delete;
 };
 
-/// An event of stream_mode::updates: a task has ended, with these writes.
-struct update_event : event_origin {
-  std::string node{}; ///< name of the node; empty if `interrupts` is set
-  /// Whether the task did not run, because its output was in the cache or stored by an earlier
-  /// attempt of the step.
-  bool is_cached = false;
+/// The writes of a task, in an event.
+struct task_writes {
   /// The writes of the task as JSON, in events of JSON graphs. Graphs over structs have wrote().
   json::value update{};
-  /// The pending interrupts of a task that was interrupted, or an empty list at a breakpoint. Not
-  /// set in other events.
-  std::optional<std::vector<interrupt>> interrupts{};
   detail::program_ptr program{}; ///< the graph of the task, for wrote()
   write_list writes{};           ///< the writes of the task, with the numbers of their channels
 
@@ -76,6 +69,17 @@ struct update_event : event_origin {
   /// Deleted, because the pointer would dangle.
   template <auto Member>
   const typename detail::field<Member>::type* wrote() const&& = delete;
+};
+
+/// An event of stream_mode::updates: a task has ended, with these writes.
+struct update_event : event_origin, task_writes {
+  std::string node{}; ///< name of the node; empty if `interrupts` is set
+  /// Whether the task did not run, because its output was in the cache or stored by an earlier
+  /// attempt of the step.
+  bool is_cached = false;
+  /// The pending interrupts of a task that was interrupted, or an empty list at a breakpoint. Not
+  /// set in other events.
+  std::optional<std::vector<interrupt>> interrupts{};
 };
 
 /// An event of stream_mode::messages: a message, or a piece of a message, that a body sent.
@@ -102,8 +106,8 @@ struct custom_event : event_origin {
   json::value data{}; ///< the value that the body sent
 };
 
-/// An event of stream_mode::tasks: a task has started or ended.
-struct task_event : event_origin {
+/// An event of stream_mode::tasks: a task has started, or has ended with these writes.
+struct task_event : event_origin, task_writes {
   std::string node{};           ///< name of the node
   std::uint32_t task_index = 0; ///< the position of the task's Send; 0 if it was triggered by edges
   bool has_ended = false;       ///< false: the task has started
@@ -150,6 +154,19 @@ template <class State>
   }
 }
 
+/// Moves the writes of a task out of its event.
+template <class State>
+[[nodiscard]] task_writes writes_from(run_event& e, const state_adapter<State>& adapter,
+                                      const program_ptr& program) {
+  const auto is_ours = e.table == nullptr;
+  auto shown = json::value{};
+  if constexpr (requires { adapter.update(e.writes); })
+    if (is_ours && !e.interrupts && e.error.empty())
+      shown = adapter.update(e.writes);
+  return {std::move(shown), is_ours ? program : program_ptr{std::move(e.table)},
+          std::move(e.writes)};
+}
+
 /// Converts an event to the type that callers of a graph over State receive.
 /// @param program the program of the outermost graph
 template <class State>
@@ -166,23 +183,21 @@ template <class State>
                                std::move(e.state)};
   }
   case stream_mode::updates: {
-    auto shown = json::value{};
-    if constexpr (requires { adapter.update(e.writes); })
-      if (is_ours && !e.interrupts)
-        shown = adapter.update(e.writes);
-    auto from = is_ours ? program : program_ptr{std::move(e.table)};
-    return update_event{std::move(origin),  std::move(e.node),       e.is_cached,
-                        std::move(shown),   std::move(e.interrupts), std::move(from),
-                        std::move(e.writes)};
+    auto writes = writes_from(e, adapter, program);
+    return update_event{std::move(origin), std::move(writes), std::move(e.node), e.is_cached,
+                        std::move(e.interrupts)};
   }
   case stream_mode::messages:
     return message_event{std::move(origin), std::move(e.node), std::move(e.message)};
   case stream_mode::custom:
     return custom_event{std::move(origin), std::move(e.node), std::move(e.data)};
-  case stream_mode::tasks:
-    return task_event{
-        std::move(origin), std::move(e.node),  e.task_index,       e.at == run_event::phase::ended,
-        std::move(e.data), std::move(e.error), std::move(e.cause), std::move(e.interrupts)};
+  case stream_mode::tasks: {
+    const auto has_ended = e.at == run_event::phase::ended;
+    auto writes = has_ended ? writes_from(e, adapter, program) : task_writes{};
+    return task_event{std::move(origin),  std::move(writes),  std::move(e.node),
+                      e.task_index,       has_ended,          std::move(e.data),
+                      std::move(e.error), std::move(e.cause), std::move(e.interrupts)};
+  }
   case stream_mode::checkpoints:
     return checkpoint_event{std::move(origin), std::move(e.checkpoint), std::move(e.next)};
   default:

@@ -449,7 +449,7 @@ struct agent_options {
   std::vector<std::string> return_direct{};
   /// Timeouts of tool calls by the name of the tool, from 1 ms to 49 days. A call that takes longer
   /// is answered with an error that the model reads. Requires version v2 and a described struct as
-  /// state; with_time_limit() works without these.
+  /// state; with_timeout() works without these.
   std::map<std::string, std::chrono::milliseconds> tool_timeouts{};
   /// Maximum number of tool calls in flight, over all runs of the agent, at least 1; further calls
   /// wait. Unset: the limit of the tool_node, or no limit for a list of tools.

@@ -61,6 +61,8 @@ class graph_error : public std::system_error {
 public:
   /// Creates an exception with the code of `e`; what() is its text.
   explicit graph_error(run_error e);
+  /// Creates an exception that belongs to no node and no super-step.
+  graph_error(error_code code, std::string text);
   /// Returns run_error::text, without the general message of the code.
   [[nodiscard]] const char* what() const noexcept override { return details_.text.c_str(); }
   /// Returns the code of the failure, which a stream prints by its name.

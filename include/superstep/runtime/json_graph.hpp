@@ -238,19 +238,21 @@ public:
              std::move(options));
     return *this;
   }
-  /// Adds the error handler of a node; see graph::on_error(). Its input is an object of all
-  /// channels that hold a value, or the input of the Send that activated the failed task.
+  /// Adds the error handler of a node; see graph::on_error(). Its input is an object of the
+  /// channels in `options.reads` that hold a value, or the input of the Send that activated the
+  /// failed task.
   template <detail::json_body F>
-  json_graph& on_error(std::string node, F handler) {
+  json_graph& on_error(std::string node, F handler, json_node_options options = {}) {
     add_handler(std::move(node), detail::erase_body(std::move(handler)),
-                detail::gives_json_commands<F>);
+                detail::gives_json_commands<F>, std::move(options));
     return *this;
   }
   /// Adds the error handler of all nodes that do not have one. Its input is that of the overload
   /// above.
   template <detail::json_body F>
-  json_graph& on_error(F handler) {
-    add_handler({}, detail::erase_body(std::move(handler)), detail::gives_json_commands<F>);
+  json_graph& on_error(F handler, json_node_options options = {}) {
+    add_handler({}, detail::erase_body(std::move(handler)), detail::gives_json_commands<F>,
+                std::move(options));
     return *this;
   }
   /// Adds a graph as a node (a subgraph). Its input is an object of the channels that the node
@@ -276,7 +278,8 @@ public:
   /// repeated nodes.
   json_graph& sequence(std::vector<std::string> nodes);
   /// Adds a join: `to` runs when all nodes in `from` have run, even in different super-steps. The
-  /// list must not contain `__start__`.
+  /// list must not contain `__start__`. Not an overload of edge(), because `{"a", "b"}` could also
+  /// construct one std::string.
   json_graph& join(std::vector<std::string> from, std::string to);
   /// Adds a branch: when `from` has run, a router chooses the next nodes. With `__start__`, it
   /// chooses the first nodes.
@@ -302,9 +305,13 @@ private:
   void add_folding(std::string name, Reducer reduce, std::optional<json::value> initial);
   void add_node(std::string name, detail::json_body_function body, bool gives_commands,
                 json_node_options options);
-  void add_handler(std::string name, detail::json_body_function body, bool gives_commands);
+  void add_handler(std::string name, detail::json_body_function body, bool gives_commands,
+                   json_node_options options);
   void add_body(std::string name, std::unique_ptr<detail::node_body> body,
                 std::shared_ptr<std::vector<std::uint32_t>> reads, json_node_options options);
+  [[nodiscard]] node_options
+  options_of(json_node_options options,
+             const std::shared_ptr<const std::vector<std::uint32_t>>& reads) const;
   void add_branch(std::string from, detail::json_router_function route, json_path_map map);
   void resolve_reads();
   void resolve_shapes();

@@ -55,14 +55,6 @@ struct retry_policy {
 [[nodiscard]] std::chrono::milliseconds wait_after(const retry_policy&, std::uint32_t attempt,
                                                    std::uint64_t random);
 
-/// Returns the policy for a failure: the first whose predicate matches. Returns null if no
-/// predicate matches, or if `attempt` has reached that policy's max_attempts. Throws what a
-/// predicate throws. The pointer is valid as long as the list of policies.
-/// @param attempt number of the attempt that failed, from 1; all attempts of the task count,
-/// whichever policy allowed them
-[[nodiscard]] const retry_policy* find_policy(const std::vector<retry_policy>&,
-                                              const std::exception_ptr&, std::uint32_t attempt);
-
 /// The longest time that one attempt of a task may take (`TimeoutPolicy` in langgraph/types.py). An
 /// attempt that takes longer fails with node_timeout_error, which is_worth_a_retry() accepts. A
 /// suspended body is destroyed. A running body is asked to stop (runtime::stop()); it runs to
@@ -88,8 +80,8 @@ public:
   /// @param where the node, step and task; its code and text are replaced
   node_timeout_error(kind, std::chrono::milliseconds limit, std::chrono::milliseconds elapsed,
                      run_error where);
-  /// Returns which limit the attempt exceeded.
-  [[nodiscard]] kind what_passed() const noexcept { return kind_; }
+  /// Returns the limit that the attempt exceeded.
+  [[nodiscard]] kind exceeded() const noexcept { return kind_; }
   /// Returns the value of the exceeded limit.
   [[nodiscard]] std::chrono::milliseconds limit() const noexcept { return limit_; }
   /// Returns the time since the start of the attempt (kind::run) or since its last progress
@@ -169,9 +161,6 @@ struct compile_options {
   /// Converts values from checkpoints that were saved when their channel had another type. Empty:
   /// loading such a checkpoint fails with checkpoint_errc::type_changed.
   value_converter convert{};
-  /// Numbers of the channels that a caller of the graph sees, in order of declaration; empty: all.
-  /// json_graph::compile() replaces it; see json_graph::output().
-  std::vector<std::uint32_t> output{};
   /// Whether the graph keeps its state between calls; applies if it is a subgraph.
   superstep::persistence persistence = superstep::persistence::per_call;
   /// The longest time that a super-step may take, at least 1 ms. When it has passed, the tasks are

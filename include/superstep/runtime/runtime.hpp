@@ -24,6 +24,10 @@ class call_services;
 struct task_place;
 struct runtime_access;
 
+/// The kinds of progress, which restart the limit timeout_policy::idle: an event of the body or of
+/// a run that it has started, and a call of runtime::heartbeat().
+enum class progress_kind : std::uint8_t { event, heartbeat };
+
 /// The functions that send events of a body to the stream; empty if no reader wants them.
 struct emitters {
   std::function<void(json::value)> custom; ///< for runtime::emit()
@@ -38,9 +42,9 @@ class task;
 
 /// The awaitable that runtime::interrupt() returns. Awaiting it returns the resume value of one
 /// interrupt. Await it once, in the coroutine of the body or in a coroutine that the body awaits.
-class [[nodiscard]] question {
+class [[nodiscard]] interrupt_awaiter {
 public:
-  /// Asks the run for the resume value; returns whether there is one. If not, records the
+  /// Takes the resume value from the run; returns whether there is one. If not, records the
   /// interrupt. Throws std::logic_error outside a body that an engine runs.
   [[nodiscard]] bool await_ready();
   /// Ends the body's call without resuming it, because there is no resume value. The engine then
@@ -51,16 +55,16 @@ public:
     at.where->give_up(at);
   }
   /// Returns the resume value.
-  json::value await_resume() { return std::move(*answer_); }
+  json::value await_resume() { return std::move(*resume_value_); }
 
 private:
   friend class runtime;
-  question(detail::call_services* services, json::value asked)
-      : services_{services}, asked_(std::move(asked)) {}
+  interrupt_awaiter(detail::call_services* services, json::value value)
+      : services_{services}, value_(std::move(value)) {}
 
   detail::call_services* services_;
-  json::value asked_;
-  std::optional<json::value> answer_;
+  json::value value_; // the value of the interrupt, for the caller of the run
+  std::optional<json::value> resume_value_;
 };
 
 /// Gives the body of a node (its function) access to the run: step, configuration, stream, store
@@ -115,7 +119,7 @@ public:
   /// reader requested stream_mode::custom, the event is discarded. In both cases the call counts as
   /// progress, unless timeout_policy::heartbeats_only is set. May be called from any thread.
   void emit(json::value event) const {
-    heartbeat(false);
+    report_progress(detail::progress_kind::event);
     if (emitters_ && emitters_->custom)
       emitters_->custom(std::move(event));
   }
@@ -125,7 +129,7 @@ public:
   /// thread.
   /// @param message an object of any type; the prebuilt agents send `message` and `message_chunk`
   void emit_message(value message) const {
-    heartbeat(false);
+    report_progress(detail::progress_kind::event);
     if (streams_messages())
       emitters_->message(std::move(message));
   }
@@ -134,7 +138,7 @@ public:
   [[nodiscard]] bool streams_messages() const noexcept { return emitters_ && emitters_->message; }
   /// Reports that the body makes progress, which restarts timeout_policy::idle. May be called from
   /// any thread.
-  void heartbeat() const { heartbeat(true); }
+  void heartbeat() const { report_progress(detail::progress_kind::heartbeat); }
   /// Returns the failure that an error handler handles; null in bodies that are not error handlers.
   /// See graph::on_error().
   [[nodiscard]] const run_error* failure() const noexcept { return failure_.get(); }
@@ -142,10 +146,6 @@ public:
   /// Returns the long-term memory: the store of the run (thread_options::store), or else of the
   /// graph (compile_options::store). Null if neither is set. Valid until the run has ended.
   [[nodiscard]] superstep::store* store() const noexcept { return store_; }
-
-  /// Returns the identity of the body's task, from which tools derive the keys of effect records.
-  /// It is the same in every process that repeats the super-step. Null without a checkpointer.
-  [[nodiscard]] std::shared_ptr<const detail::task_place> place() const;
 
   /// Interrupts the run until its caller resumes it with a value, as `interrupt()` in
   /// langgraph/types.py:
@@ -164,11 +164,11 @@ public:
   ///
   /// @param asked the question; the caller receives it in run_result::interrupts
   /// @returns an awaitable. Awaiting it throws std::logic_error outside a body that an engine runs.
-  [[nodiscard]] question interrupt(json::value asked) const;
+  [[nodiscard]] interrupt_awaiter interrupt(json::value asked) const;
   /// Interrupts the run with a text as the question; see the overload above.
   template <std::convertible_to<std::string_view> Text>
     requires(!std::is_null_pointer_v<Text>) // nullptr is the JSON null
-  [[nodiscard]] question interrupt(const Text& asked) const {
+  [[nodiscard]] interrupt_awaiter interrupt(const Text& asked) const {
     return interrupt(json::value(json::string(std::string_view{asked})));
   }
   /// Interrupts the run from a body that is a plain function, not a coroutine. Otherwise as
@@ -208,8 +208,7 @@ private:
   runtime(std::shared_ptr<const run_config> config, std::string_view node, std::int64_t step,
           std::uint32_t task_index)
       : config_{std::move(config)}, node_{node}, step_{step}, task_index_{task_index} {}
-  /// Reports progress. @param is_told whether the body called heartbeat() explicitly
-  void heartbeat(bool is_told) const;
+  void report_progress(detail::progress_kind kind) const;
 
   std::shared_ptr<const run_config> config_;
   std::string_view node_; // belongs to the program, which outlives every call

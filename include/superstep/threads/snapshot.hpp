@@ -120,10 +120,10 @@ struct state_edit {
 ///
 /// Throws graph_error if the edit is invalid, and checkpoint_error if the checkpoint could not be
 /// saved; no checkpoint is then added. An edit has exclusive access to the thread, like a run. If a
-/// run still holds the thread after `patience`, it throws checkpoint_error{in_use}; with 0 it does
+/// run still holds the thread after `timeout`, it throws checkpoint_error{in_use}; with 0 it does
 /// not wait. A body must not edit the thread of its own run.
 std::string update_state(const program_ptr&, const thread_place&, state_edit,
-                         std::chrono::milliseconds patience = edit_timeout);
+                         std::chrono::milliseconds timeout = edit_timeout);
 
 /// Makes several edits. Each inner list is one super-step: its edits are applied together, in the
 /// order of the list. If an inner list has several edits, each must set as_node. Returns the id of
@@ -131,12 +131,12 @@ std::string update_state(const program_ptr&, const thread_place&, state_edit,
 /// saved.
 std::string bulk_update_state(const program_ptr&, const thread_place&,
                               std::vector<std::vector<state_edit>> steps,
-                              std::chrono::milliseconds patience = edit_timeout);
+                              std::chrono::milliseconds timeout = edit_timeout);
 
 /// Copies a checkpoint, so that the thread continues from the copy. Returns the id of the copy. For
 /// errors and waiting see update_state().
 std::string copy_state(const program_ptr&, const thread_place&,
-                       std::chrono::milliseconds patience = edit_timeout);
+                       std::chrono::milliseconds timeout = edit_timeout);
 
 } // namespace detail
 

@@ -126,7 +126,7 @@ public:
   [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
 
   [[nodiscard]] std::vector<injection> injections() const override { return injections_of<Args>(); }
-  [[nodiscard]] bool reads_surroundings() const noexcept override {
+  [[nodiscard]] bool uses_environment() const noexcept override {
     return !std::invocable<const Fn&, const Args&>;
   }
 

@@ -203,15 +203,15 @@ struct tool_context {
   /// The place of the calling task in its thread; null if the run is not saved.
   detail::task_place_ptr place{};
   /// Set when the call is cancelled; blocking tools should check it. May be without a state if
-  /// tool::reads_surroundings() is false.
+  /// tool::uses_environment() is false.
   std::stop_token stop;
   /// The time at which the call is cancelled if it still runs: the earlier of runtime::deadline()
-  /// and the end of the tool's time_limit(). Not set: there is no such limit. A blocking tool
+  /// and the end of the tool's timeout(). Not set: there is neither. A blocking tool
   /// should end its own waits by this time.
   std::optional<std::chrono::steady_clock::time_point> deadline{};
   const superstep::clock* time = &system_clock(); ///< the clock to use
   /// State, store and runtime of the calling node; null for a call outside a node. May lack state,
-  /// store and runtime if tool::reads_surroundings() is false.
+  /// store and runtime if tool::uses_environment() is false.
   std::shared_ptr<const tool_environment> environment{};
   tool_definitions tools{}; ///< all tools of the node; set for tools with injected arguments
   /// Notified when the call's body starts and ends; null: no observer.
@@ -223,9 +223,6 @@ struct tool_context {
   /// the call and `repeat`. Without a saved thread, run key, node and task index replace thread and
   /// path.
   [[nodiscard]] std::string idempotency_key() const;
-  /// Copies the members that describe the calling task from its runtime: run_key, node, attempt,
-  /// step, task_index, stop, deadline and place.
-  void come_from(const runtime& task);
 };
 
 /// Whether a call may be repeated if the process died while it ran.
@@ -254,8 +251,8 @@ public:
   /// journaled() make tools of the other kinds.
   [[nodiscard]] virtual tool_effects effects() const noexcept { return tool_effects::repeatable; }
   /// Returns the timeout of one call, including the check of its arguments; nullopt, the default,
-  /// for none. with_time_limit() and make_command() set it.
-  [[nodiscard]] virtual std::optional<std::chrono::milliseconds> time_limit() const noexcept {
+  /// for none. with_timeout() and make_command() set it.
+  [[nodiscard]] virtual std::optional<std::chrono::milliseconds> timeout() const noexcept {
     return std::nullopt;
   }
   /// Whether the results of the tool are commands to the parent graph, as of make_handoff_tool().
@@ -265,7 +262,7 @@ public:
   /// Whether run() uses tool_context::environment or tool_context::stop. If false, the node need
   /// not create them, which makes the call cheaper. A tool with injections gets both in any case.
   /// Default: true.
-  [[nodiscard]] virtual bool reads_surroundings() const noexcept { return true; }
+  [[nodiscard]] virtual bool uses_environment() const noexcept { return true; }
   /// Runs one call.
   ///
   /// The function may suspend or block. While it blocks, it keeps its thread, and the engine

@@ -329,7 +329,8 @@ public:
 
   /// Runs one call, after waiting for its limits. Destroying the task cancels the call.
   /// @param call the call; a call of an unknown tool is answered with an error
-  /// @param context information for the tool; its environment may be null if runs_bare(call.name)
+  /// @param context information for the tool; its environment may be null unless
+  /// needs_environment(call.name)
   /// @return the answer; the task throws failures that tool_node_options::errors does not answer
   [[nodiscard]] task<tool_answer> run(tool_call call, tool_context context) const;
 
@@ -374,15 +375,11 @@ public:
   [[nodiscard]] tool_definitions definitions() const noexcept;
   /// Returns the tool with this name, valid as long as the node; nullptr if there is none.
   [[nodiscard]] const tool* find(std::string_view name) const noexcept;
-  /// Whether a call of the tool `name` needs no tool_context::environment: the tool has no
-  /// injections and does not use the environment, and the node has no interceptor. True for unknown
-  /// tools.
-  [[nodiscard]] bool runs_bare(std::string_view name) const noexcept;
+  /// Whether a call of the tool `name` needs tool_context::environment: the tool has injections or
+  /// uses the environment, or the node has an interceptor. False for unknown tools.
+  [[nodiscard]] bool needs_environment(std::string_view name) const noexcept;
   /// Returns the tools in the order in which they were given.
   [[nodiscard]] tool_list tools() const;
-  /// Whether calls need tool_context::environment, because a tool has injected arguments or the
-  /// node has an interceptor.
-  [[nodiscard]] bool needs_surroundings() const noexcept;
   /// The options of this node; valid as long as the node.
   [[nodiscard]] const tool_node_options& options() const noexcept;
   /// Returns a node with the same tools and other options. Limits that are equal in both options

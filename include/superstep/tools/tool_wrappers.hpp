@@ -41,6 +41,6 @@ namespace superstep {
 /// The given tool must not be null; the returned tool shares it. The function may be called from
 /// any thread, and the returned tool by any number of threads at once.
 /// @param length at least 1 ms
-[[nodiscard]] tool_ptr with_time_limit(tool_ptr, std::chrono::milliseconds length);
+[[nodiscard]] tool_ptr with_timeout(tool_ptr, std::chrono::milliseconds length);
 
 } // namespace superstep

@@ -21,7 +21,7 @@ namespace superstep::testing {
 
 namespace {
 
-constexpr auto patience = std::chrono::minutes{1};
+constexpr auto timeout = std::chrono::minutes{1};
 
 } // namespace
 
@@ -50,7 +50,7 @@ terminal_process::~terminal_process() {
 
 bool terminal_process::read_more() {
   auto waiting = pollfd{terminal_, POLLIN, 0};
-  const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(patience).count();
+  const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
   if (::poll(&waiting, 1, static_cast<int>(time)) <= 0)
     return false;
   auto bytes = std::array<char, 4096>{};

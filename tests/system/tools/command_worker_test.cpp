@@ -328,7 +328,7 @@ BOOST_AUTO_TEST_CASE(closed_output_is_noticed) {
 BOOST_AUTO_TEST_CASE(cancelled_call_kills_its_worker) {
   const auto tool = make(serve("[ $n = 2 ] && sleep 30\n" + answer_pid));
   const auto pid = static_cast<pid_t>(std::stol(ask(tool).content));
-  const auto limited = with_time_limit(tool, 200ms); // cancels the call
+  const auto limited = with_timeout(tool, 200ms); // cancels the call
   BOOST_TEST(ask(limited).is_error);
   BOOST_TEST(has_ended(pid));
   BOOST_TEST(!ask(tool).is_error);

@@ -84,13 +84,13 @@ struct kept {
   std::string plain;
   fragile risk;
   words latest;
-  ss::message_list talk;
+  ss::message_list asked;
   using reducers =
       ss::reducers<ss::by<&kept::count, std::plus<>>, ss::by<&kept::late, late_fold>,
                    ss::by<&kept::taking, taking_fold>, ss::by<&kept::joined, joining_fold>,
-                   ss::by<&kept::latest, ss::topic_rule>, ss::by<&kept::talk, ss::add_messages>>;
+                   ss::by<&kept::latest, ss::topic_rule>, ss::by<&kept::asked, ss::add_messages>>;
 };
-BOOST_DESCRIBE_STRUCT(kept, (), (count, late, taking, joined, plain, risk, latest, talk))
+BOOST_DESCRIBE_STRUCT(kept, (), (count, late, taking, joined, plain, risk, latest, asked))
 
 /// A value whose constructor and comparison throw on demand.
 struct moody {
@@ -137,7 +137,7 @@ ss::run_result<kept> run_with(const updates& written, bool is_shared) {
         ss::set<&kept::count>(5),       ss::set<&kept::late>({"a"}),
         ss::set<&kept::taking>({"b"}),  ss::set<&kept::joined>("c"),
         ss::set<&kept::plain>("whole"), ss::set<&kept::risk>(fragile{9}),
-        ss::set<&kept::latest>({"d"}),  ss::set<&kept::talk>({ss::human_message("hi")})};
+        ss::set<&kept::latest>({"d"}),  ss::set<&kept::asked>({ss::human_message("hi")})};
   });
   g.add(worker, [written](const int& n) { return written[static_cast<std::size_t>(n)]; });
   g.edge(ss::start, first);
@@ -177,12 +177,12 @@ void check_first_step(const updates& written) {
     BOOST_TEST(s.plain == "whole");
     BOOST_TEST(s.risk.n == 9);
     BOOST_TEST(s.latest == words{"d"}, boost::test_tools::per_element());
-    BOOST_TEST(s.talk.size() == 1U);
+    BOOST_TEST(s.asked.size() == 1U);
   }
 }
 
 ss::update<kept> bad_talk() {
-  return ss::update{ss::set<&kept::talk>({ss::human_message("x"), ss::remove_message("nobody")})};
+  return ss::update{ss::set<&kept::asked>({ss::human_message("x"), ss::remove_message("nobody")})};
 }
 
 } // namespace
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(failing_write_undoes_earlier_writes_to_same_channel) {
   twice(ss::update{ss::set<&kept::late>({"x"})}, ss::update{ss::set<&kept::late>({"bad"})});
   twice(ss::update{ss::set<&kept::taking>({"x"})}, ss::update{ss::set<&kept::taking>({"bad"})});
   twice(ss::update{ss::set<&kept::joined>("x")}, ss::update{ss::set<&kept::joined>("bad")});
-  twice(ss::update{ss::set<&kept::talk>({ss::human_message("x")})}, bad_talk());
+  twice(ss::update{ss::set<&kept::asked>({ss::human_message("x")})}, bad_talk());
   check_first_step({ss::update{ss::overwrite<&kept::late>({"x"})},
                     ss::update{ss::overwrite<&kept::late>({"y"})}});
 }
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(failing_write_undoes_writes_to_other_channels) {
   const auto all_but = [](auto&& bad) {
     return updates{ss::update{ss::set<&kept::count>(1), ss::set<&kept::plain>("half"),
                               ss::set<&kept::latest>({"y"}), ss::set<&kept::late>({"x"}),
-                              ss::set<&kept::talk>({ss::human_message("x")})},
+                              ss::set<&kept::asked>({ss::human_message("x")})},
                    bad};
   };
   check_first_step(all_but(ss::update{ss::set<&kept::taking>({"bad"})}));

@@ -69,6 +69,11 @@ BOOST_AUTO_TEST_CASE(node_timeout_fails_node_with_langgraphs_message) {
   BOOST_TEST((error.code == ss::graph_errc::node_timeout));
   BOOST_TEST(error.node == "a");
   BOOST_TEST(error.text.starts_with("Node 'a' exceeded its run timeout of 0.020s (elapsed: "));
+  BOOST_CHECK_EXCEPTION(std::rethrow_exception(error.cause), ss::node_timeout_error,
+                        [](const auto& e) {
+                          return e.exceeded() == ss::node_timeout_error::kind::run &&
+                                 e.limit() == 20ms && e.elapsed() >= 20ms;
+                        });
 }
 
 BOOST_AUTO_TEST_CASE(timed_out_blocking_function_is_asked_to_stop) {

@@ -313,7 +313,7 @@ BOOST_DATA_TEST_CASE(call_listener_reports_only_complete_tool_calls, data::make(
   auto listener = call_listener{};
   auto said = std::string{};
   const auto hear = [&](const message_chunk& one) {
-    for (const auto& call : listener.hear(one))
+    for (const auto& call : listener.add(one))
       said += call.id + to_text(call.args);
   };
   for (const auto& one : s.pieces) {

@@ -120,7 +120,7 @@ BOOST_DATA_TEST_CASE(swarm_turn_starts_with_last_active_agent, data::make(versio
 
 BOOST_AUTO_TEST_CASE(create_agent_accepts_wrapped_handoff_tools) {
   const auto handoff = make_handoff_tool({.agent = "poet"});
-  const auto wrapped = with_time_limit(handoff, std::chrono::seconds{1});
+  const auto wrapped = with_timeout(handoff, std::chrono::seconds{1});
   const auto model =
       std::make_shared<const replying_model>([](const message&) { return ai_message(""); });
   for (const auto& tool : {handoff, wrapped, journaled(handoff)}) {

@@ -245,7 +245,7 @@ BOOST_DATA_TEST_CASE(every_agent_kind_answers_timed_out_tool_calls, data::make(s
   auto stuck =
       make_tool<echo_args>("stuck", "", [begun](const echo_args&) { return never(begun); });
   const auto agent =
-      make(s, {.second = with_time_limit(std::move(stuck), std::chrono::milliseconds{1})});
+      make(s, {.second = with_timeout(std::move(stuck), std::chrono::milliseconds{1})});
   auto lanes = engine{engine_options{.workers = 1}};
   const auto ended = lanes.try_invoke(agent, first_turn(), on_thread());
   BOOST_TEST(why(ended) == "");

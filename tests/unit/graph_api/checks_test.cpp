@@ -366,4 +366,34 @@ BOOST_AUTO_TEST_CASE(error_handler_added_before_node_keeps_reads) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(error_handler_of_json_graph_has_options) {
+  auto g = ss::json_graph{};
+  auto seen = std::make_shared<json::value>();
+  auto attempts = std::make_shared<int>(0);
+  g.channel("log", "append").channel("secret");
+  g.add("a", [](const json::value&) -> json::object { throw std::runtime_error{"no"}; });
+  const auto handler = [=](const json::value& in) {
+    *seen = in;
+    if (++*attempts < 3)
+      throw std::runtime_error{"not yet"};
+    return json::object{{"log", json::array{"handled"}}};
+  };
+  const auto policy = ss::retry_policy{.initial_interval = std::chrono::milliseconds{1},
+                                       .jitter = false,
+                                       .retry_on = [](const std::exception_ptr&) { return true; }};
+  g.on_error("a", handler, {.reads = {"log"}, .retry = {policy}}).edge("__start__", "a");
+  auto e = ss::engine{{.workers = 1}};
+  const auto result = run(e, g.compile(), json::object{{"secret", 1}, {"log", json::array{"b"}}});
+  BOOST_TEST(*attempts == 3);
+  BOOST_TEST(json::serialize(*seen) == R"({"log":["b"]})");
+  BOOST_TEST(json::serialize(result.state.at("log")) == R"(["b","handled"])");
+
+  auto unknown = ss::json_graph{};
+  unknown.add("a", logs("a")).on_error("a", handler, {.reads = {"nothing"}});
+  unknown.edge("__start__", "a");
+  BOOST_CHECK_EXCEPTION((void)unknown.compile(), ss::compile_error, [](const auto& error) {
+    return std::string_view{error.what()}.find("reads 'nothing'") != std::string_view::npos;
+  });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

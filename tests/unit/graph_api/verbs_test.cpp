@@ -235,6 +235,27 @@ BOOST_AUTO_TEST_CASE(stream_range_yields_typed_events_of_each_mode) {
   BOOST_TEST(json::serialize(updates[0]) == R"({"log":["a"]})");
 }
 
+BOOST_AUTO_TEST_CASE(task_events_contain_the_writes_of_ended_tasks) {
+  auto e = ss::engine{{.workers = 1}};
+  auto totals = std::string{};
+  for (const auto& event : e.stream(adding(), sum{.n = 2, .total = 0}, ss::stream_mode::tasks)) {
+    const auto& task = std::get<ss::task_event>(event);
+    const auto* total = task.wrote<&sum::total>();
+    BOOST_TEST((total != nullptr) == task.has_ended);
+    if (total != nullptr)
+      totals += task.node + ' ' + std::to_string(*total);
+  }
+  BOOST_TEST(totals == "add 2");
+
+  auto g = logging({"a"});
+  g.edge("__start__", "a");
+  auto updates = std::vector<std::string>{};
+  for (const auto& event : e.stream(g.compile(), json::object{}, ss::stream_mode::tasks))
+    updates.push_back(json::serialize(std::get<ss::task_event>(event).update));
+  const auto expected = std::vector<std::string>{"null", R"({"log":["a"]})"};
+  BOOST_TEST(updates == expected, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(stream_of_failed_run_throws_graph_error) {
   auto e = ss::engine{{.workers = 1}};
   auto failing = e.stream(adding(), sum{.n = -1, .total = 0}, ss::stream_mode::values);

@@ -369,7 +369,7 @@ BOOST_FIXTURE_TEST_CASE(worker_gives_up_if_server_stays_away, fixture) {
   end_rows(0, 1);
   static_cast<void>(expect<commit_action>());
   worker.failed(now);
-  now += options.patience;
+  now += options.reconnect_timeout;
   static_cast<void>(expect<stop_action>());
   BOOST_TEST(worker.has_given_up());
   BOOST_TEST(worker.rows().unsettled() == 0U);

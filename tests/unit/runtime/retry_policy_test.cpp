@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Retry policies: which errors are retried, backoff, jitter and choice of the policy.
+#include "runtime/retry_policy.hpp"
+
 #include <superstep/runtime/graph_error.hpp>
-#include <superstep/runtime/node_options.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -24,7 +24,7 @@ enum class stream_mode : std::uint8_t {
   tasks = 16,       ///< the input of each task when it starts, and its result when it ends
   checkpoints = 32, ///< each new checkpoint, in graphs with a checkpointer
   /// Adds the events of subgraphs to those of the other modes. Their values and updates contain
-  /// only their output channels (compile_options::output).
+  /// only their output channels (json_graph::output()).
   subgraphs = 64,
   messages = 128, ///< messages, and pieces of messages, that bodies send
 };
@@ -73,7 +73,7 @@ struct run_event {
   /// values: channels that the step changed; empty for a resume
   std::vector<std::uint32_t> changes;
   state_view state;  ///< values: a shared, immutable snapshot
-  write_list writes; ///< updates: the writes of the task
+  write_list writes; ///< updates, tasks: the writes of a task that has ended
   /// messages: the object that the body sent; agents send `message` and `message_chunk`
   value message;
   /// custom: the value; tasks: the input of a task that has started; debug: see debug_event

@@ -83,9 +83,8 @@ public:
   [[nodiscard]] virtual std::optional<json::value> ask(const json::value& question) = 0;
   /// Records the interrupts of a nested run as interrupts of the body.
   virtual void pass_on(std::vector<interrupt> questions) = 0;
-  /// Reports progress of the body; see timeout_policy. May be called from any thread.
-  /// @param is_heartbeat whether the body called runtime::heartbeat()
-  virtual void note_progress(bool is_heartbeat) noexcept = 0;
+  /// Reports progress of the body; see progress_kind. May be called from any thread.
+  virtual void note_progress(progress_kind kind) noexcept = 0;
   /// Returns the function that receives the messages, and pieces of messages, that the body
   /// streams; empty if no reader wants them.
   [[nodiscard]] virtual std::function<void(value)> message_emitter() = 0;

@@ -98,9 +98,8 @@ public:
   [[nodiscard]] state_ptr make_state() const { return layout_->make_state(); }
   /// Returns the type of the state_block that make_state() creates.
   [[nodiscard]] const std::type_info& state_type() const noexcept { return *state_type_; }
-  [[nodiscard]] bool ignores_unknown_targets() const noexcept {
-    return options_.ignore_unknown_targets;
-  }
+  /// Returns the numbers of the channels that a caller of the graph sees, sorted; empty: all.
+  [[nodiscard]] const std::vector<std::uint32_t>& output() const noexcept { return output_; }
 
   /// Returns the index of a node by name, or no_node if there is no such node.
   [[nodiscard]] std::uint32_t find(std::string_view name) const noexcept;
@@ -131,6 +130,7 @@ private:
   std::vector<std::unique_ptr<node_entry>> nodes_;
   std::vector<join_entry> joins_;
   node_entry entry_;
+  std::vector<std::uint32_t> output_;
   std::vector<std::uint32_t> transient_;
   bool may_fail_to_empty_ = false;
   const std::type_info* state_type_ = &typeid(void);
@@ -173,7 +173,9 @@ public:
 
   /// Checks the graph and returns the program. Throws compile_error, which lists all faults. May be
   /// called once, even if it throws, because the parts move into the program.
-  [[nodiscard]] program_ptr compile(compile_options options);
+  /// @param output see program::output()
+  [[nodiscard]] program_ptr compile(compile_options options,
+                                    std::vector<std::uint32_t> output = {});
 
 private:
   struct edge {
@@ -190,6 +192,9 @@ private:
   void check_target(const program&, std::string_view target, std::string_view from,
                     std::vector<fault>&) const;
   void check_handlers(const program&, std::vector<fault>&) const;
+  [[nodiscard]] std::shared_ptr<graph_layout> make_layout(program&);
+  static void list_transient_channels(program&);
+  void sort_nodes(program&);
   void connect(program&);
   void connect_handlers(program&) const;
   void fill_defaults();

@@ -32,6 +32,9 @@ struct runtime_access {
   static void set_store(runtime& rt, superstep::store* s) noexcept { rt.store_ = s; }
   static void set_services(runtime& rt, call_services* s) noexcept { rt.services_ = s; }
   [[nodiscard]] static call_services* services(const runtime& rt) noexcept { return rt.services_; }
+  /// Returns the identity of the body's task, from which tools derive the keys of effect records.
+  /// It is the same in every process that repeats the super-step. Null without a checkpointer.
+  [[nodiscard]] static std::shared_ptr<const task_place> place(const runtime& rt);
   static void set_attempt(runtime& rt, std::uint32_t attempt) noexcept { rt.attempt_ = attempt; }
   static void set_emitters(runtime& rt, std::shared_ptr<const emitters> to) noexcept {
     rt.emitters_ = std::move(to);

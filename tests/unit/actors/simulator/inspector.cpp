@@ -32,7 +32,7 @@ std::string lane_inspector::check_run(const run& r) {
   if (!std::ranges::all_of(r.extras().retries, [](const auto& t) { return t->is_set(); }))
     return "a retry waits without a timer";
   const auto is_saved = r.thread && r.thread->checkpointer();
-  if (r.phase == run_phase::settling && !is_saved && !r.extras().patience_timer.is_set())
+  if (r.phase == run_phase::settling && !is_saved && !r.extras().settle_timer.is_set())
     return "a failed run waits for its bodies without a time limit";
   return {};
 }

@@ -234,15 +234,15 @@ watcher::~watcher() {
 
 void watcher::start() {
   seen_.assign(core_.lanes().size(), {});
-  watchers().push_back({this, [this] { static_cast<void>(look()); }, &core_});
+  watchers().push_back({this, [this] { static_cast<void>(poll()); }, &core_});
 }
 
 void watcher::stop() {
   stopping_.store(true);
 }
 
-/// Compares the guards of the lanes with those of the last look. World::block() schedules looks.
-watcher::activity watcher::look() {
+/// Compares the guards of the lanes with those of the last poll. World::block() schedules polls.
+watcher::activity watcher::poll() {
   auto out = activity::none;
   for (auto i = std::size_t{0}; i < seen_.size(); ++i) {
     auto& l = *core_.lanes()[i];

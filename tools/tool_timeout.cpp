@@ -176,7 +176,7 @@ public:
   }
   [[nodiscard]] std::vector<injection> injections() const override { return inner_->injections(); }
   [[nodiscard]] tool_effects effects() const noexcept override { return inner_->effects(); }
-  [[nodiscard]] std::optional<std::chrono::milliseconds> time_limit() const noexcept override {
+  [[nodiscard]] std::optional<std::chrono::milliseconds> timeout() const noexcept override {
     return length_;
   }
   [[nodiscard]] bool commands_parent() const noexcept override { return inner_->commands_parent(); }
@@ -192,7 +192,7 @@ private:
 
 } // namespace
 
-tool_ptr with_time_limit(tool_ptr inner, std::chrono::milliseconds length) {
+tool_ptr with_timeout(tool_ptr inner, std::chrono::milliseconds length) {
   SUPERSTEP_ASSERT(inner != nullptr && length.count() > 0);
   return std::make_shared<const timed_tool>(std::move(inner), length);
 }

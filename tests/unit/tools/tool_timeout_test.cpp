@@ -33,7 +33,7 @@ task<std::string> never(std::shared_ptr<int> held) {
 
 template <class Fn>
 tool_ptr limited(Fn fn, std::chrono::milliseconds length) {
-  return with_time_limit(make_tool<nothing>("work", "Works.", std::move(fn)), length);
+  return with_timeout(make_tool<nothing>("work", "Works.", std::move(fn)), length);
 }
 
 constexpr auto briefly = std::chrono::milliseconds{1};
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(shortage_after_timeout_is_thrown) {
   BOOST_CHECK_THROW(run_tool(*slow, {}), std::bad_alloc);
 }
 
-BOOST_AUTO_TEST_CASE(time_limit_passes_on_exceptions_and_stop_requests) {
+BOOST_AUTO_TEST_CASE(timeout_passes_on_exceptions_and_stop_requests) {
   const auto fails =
       limited([](const nothing&) -> std::string { throw tool_exception{"no"}; }, long_enough);
   BOOST_CHECK_THROW(run_tool(*fails, {}), tool_exception);

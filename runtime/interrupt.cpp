@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of `runtime` by which a body interrupts its run, reports progress or learns its
+// task's identity. They forward to the engine's call_services (actors/call.cpp).
+#include <superstep/runtime/detail/node_body.hpp>
+#include <superstep/runtime/detail/runtime_access.hpp>
+#include <superstep/runtime/runtime.hpp>
+
+#include <stdexcept>
+#include <utility>
+
+namespace superstep {
+
+bool interrupt_awaiter::await_ready() {
+  if (services_ == nullptr)
+    throw std::logic_error{
+        "runtime::interrupt() and ask() need an engine: call them in the body of a node"};
+  resume_value_ = services_->ask(value_);
+  return resume_value_.has_value();
+}
+
+std::shared_ptr<const detail::task_place> detail::runtime_access::place(const runtime& rt) {
+  return rt.services_ != nullptr ? rt.services_->place() : nullptr;
+}
+
+void runtime::report_progress(detail::progress_kind kind) const {
+  if (services_ != nullptr)
+    services_->note_progress(kind);
+}
+
+interrupt_awaiter runtime::interrupt(json::value asked) const {
+  return {services_, std::move(asked)};
+}
+
+std::optional<json::value> runtime::ask(const json::value& asked) const {
+  if (services_ == nullptr)
+    throw std::logic_error{
+        "runtime::interrupt() and ask() need an engine: call them in the body of a node"};
+  return services_->ask(asked);
+}
+
+} // namespace superstep
