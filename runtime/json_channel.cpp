@@ -116,7 +116,11 @@ std::optional<json_channel> make_json_channel(const std::string& name, std::stri
   if (!plain)
     return std::nullopt;
   const auto kind = kind_of(*plain);
-  return json_channel{make_channel(name, *plain, number), make_slot(kind), kind};
+  auto out = json_channel{};
+  out.channel = make_channel(name, *plain, number);
+  out.slot = make_slot(kind);
+  out.kind = kind;
+  return out;
 }
 
 } // namespace superstep::detail

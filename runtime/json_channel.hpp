@@ -17,7 +17,7 @@ namespace superstep::detail {
 struct json_channel {
   std::unique_ptr<superstep::channel> channel;
   std::unique_ptr<slot_block::slot> slot;
-  json_kind kind;
+  json_kind kind = json_kind::single;
 };
 
 /// Creates a channel with a named rule that is not a reducer; those are in find_json_rule().

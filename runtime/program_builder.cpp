@@ -106,7 +106,7 @@ void detail::program_builder::add_sequence(std::vector<std::string> names) {
 
 /// Creates the layout of the program: what checkpoints need to know about the graph.
 std::shared_ptr<graph_layout> detail::program_builder::make_layout(program& table) {
-  const auto layout = std::make_shared<graph_layout>();
+  auto layout = std::make_shared<graph_layout>();
   layout->graph = table.options_.name;
   layout->make_state = std::move(make_state_);
   if (layout->make_state) {
