@@ -152,14 +152,10 @@ bool lane_host::keep(run& r, const pooled_actor_ptr& actor) noexcept {
   return slot->get() == actor.get();
 }
 
-/// Ends the use of an actor by a call.
+/// Ends the use of a node's actor by a call.
 /// @param of the run of the call; null if the call was abandoned while its activation was mailed
-void lane_host::give_back(run* of, lane_call& c, pooled_actor_ptr&& actor) noexcept {
+void lane_host::release_node_actor(run* of, lane_call& c, pooled_actor_ptr&& actor) noexcept {
   auto& at = pooled_actor_of(actor);
-  if (at.assignment.kind == actor_kind::tool) {
-    actors_.give_back(std::move(actor));
-    return;
-  }
   const auto ends_with_call = std::exchange(c.has_own_actor, false);
   if (of != nullptr && keep(*of, actor)) {
     if (at.is_dead())
@@ -179,7 +175,10 @@ void lane_host::release(call& c) noexcept {
   auto& at = pooled_actor_of(actor);
   if (c.phase == call_phase::activated && c.take_activation())
     at.release();
-  give_back(of, on_lane(c), std::move(actor));
+  if (at.assignment.kind == actor_kind::tool)
+    actors_.give_back(std::move(actor));
+  else
+    release_node_actor(of, on_lane(c), std::move(actor));
 }
 
 void lane_host::release_activated(call& c) noexcept {
@@ -187,7 +186,10 @@ void lane_host::release_activated(call& c) noexcept {
   auto actor = on_lane(c).take_actor();
   auto& at = pooled_actor_of(actor);
   at.release();
-  give_back(nullptr, on_lane(c), std::move(actor));
+  if (at.assignment.kind == actor_kind::tool)
+    actors_.give_back(std::move(actor));
+  else
+    release_node_actor(nullptr, on_lane(c), std::move(actor));
 }
 
 pooled_actor_ptr lane_host::actor_of(lane_call& c) {

@@ -75,7 +75,7 @@ private:
 
   [[nodiscard]] static pooled_actor_ptr* slot_of(run& r, const pooled_actor& actor) noexcept;
   [[nodiscard]] static bool keep(run& r, const pooled_actor_ptr& actor) noexcept;
-  void give_back(run* of, lane_call& c, pooled_actor_ptr&& actor) noexcept;
+  void release_node_actor(run* of, lane_call& c, pooled_actor_ptr&& actor) noexcept;
 
   detail::engine_core& core_;
   lane& lane_;
