@@ -27,6 +27,15 @@ inline const json::object* metadata_in(const json::object& row) {
   return metadata != nullptr ? metadata->if_object() : nullptr;
 }
 
+/// Whether channels of a checkpoint with this metadata have their values in older checkpoints, back
+/// to one for which this is false. Such are LangGraph's DeltaChannels, whose updates since the last
+/// stored value the metadata counts. The pointer may be null.
+inline bool needs_older_checkpoints(const json::object* metadata) {
+  const auto* counts =
+      metadata != nullptr ? metadata->if_contains("counters_since_delta_snapshot") : nullptr;
+  return counts != nullptr && counts->is_object() && !counts->get_object().empty();
+}
+
 /// The owner of a subgraph's namespace: the checkpoint of the parent graph during whose super-step
 /// the subgraph ran.
 struct ns_owner {
@@ -37,12 +46,14 @@ struct ns_owner {
 /// Returns the owner of a namespace, which is part of the namespace's name. The namespace of a
 /// subgraph that starts empty in each call ends with `node:task@checkpoint`. The namespace of a
 /// `per_thread` subgraph, whose state lasts as long as the thread, ends with the node name and has
-/// no owner. A node name may contain `@` but no colon, so the colon distinguishes the two forms.
+/// no owner. A node name may contain `@` but no colon. LangGraph's namespaces end with `node:uuid`
+/// and name no owner either.
 inline std::optional<ns_owner> owner_of(std::string_view ns) {
   const auto bar = ns.rfind('|');
   const auto own = ns.substr(bar == std::string_view::npos ? 0 : bar + 1);
+  const auto colon = own.find(':');
   const auto at = own.rfind('@');
-  if (own.find(':') == std::string_view::npos || at == std::string_view::npos)
+  if (colon == std::string_view::npos || at == std::string_view::npos || at < colon)
     return std::nullopt;
   return ns_owner{ns.substr(0, bar == std::string_view::npos ? 0 : bar), own.substr(at + 1)};
 }

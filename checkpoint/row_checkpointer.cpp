@@ -128,8 +128,9 @@ lease_ptr row_checkpointer::impl::pin(const std::string& thread_id, lease_ptr ow
                                         leases_->releases_after_writes());
 }
 
-/// Whether the cached newest checkpoint is also the newest one in the database. Another process may
-/// have written a newer one. Releases the lock while it reads the database.
+/// Whether the cached newest checkpoint is also the newest one in the database, with the same task
+/// records. Another process may have written a newer one, or records of an interrupted or failed
+/// step. Releases the lock while it reads the database.
 bool row_checkpointer::impl::is_current(lock_type& lock, const thread_state_ptr& thread,
                                         namespace_head& head) {
   if (!head.is_known)
@@ -141,7 +142,7 @@ bool row_checkpointer::impl::is_current(lock_type& lock, const thread_state_ptr&
   lock.unlock();
   const auto found = reading([&](row_reader& r) { return r.head(head.key); });
   lock.lock();
-  return found.id == known;
+  return found.id == known && found.task_rows == head.newest.task_rows;
 }
 
 /// Caches the newest checkpoint that was read from the database. No effect if a run of this process
@@ -172,17 +173,19 @@ row_checkpointer::impl::load(const thread_key& key, std::string_view id, const l
   writer_->wait_for(lock, thread);
   const auto enqueued = thread->enqueued; // compared below: has a run written since?
   lock.unlock();
-  auto found = reading([&](row_reader& r) { return r.load(key, id, as); });
+  // If another process writes between the two reads, the second one may return more than the first
+  // one has counted: the next load then reads again, and the writer finds conflicts.
   const auto newest = reading([&](row_reader& r) { return r.head(key); });
+  auto found = reading([&](row_reader& r) { return r.load(key, id, as); });
   lock.lock();
   if (!found) {
     if (id.empty() && thread->enqueued == enqueued)
       adopt_newest(*thread, *head, {});
     return std::nullopt;
   }
-  // If another process has written a newer one between the two reads, the writer finds the
-  // conflict.
-  if (!id.empty() && found->saved.checkpoint->id != newest.id) {
+  const auto is_newest = found->saved.checkpoint->id == newest.id;
+  found->task_rows = is_newest ? newest.task_rows : -1;
+  if (!id.empty() && !is_newest) {
     keep_branch_base(*head, *found);
   } else if (thread->enqueued == enqueued) {
     adopt_newest(*thread, *head, *found);
@@ -349,6 +352,7 @@ void row_checkpointer::impl::put_task(const thread_key& key, const checkpoint& p
   head->tasks.push_back(std::move(text));
   head->is_written = true;
   head->newest.index.add(head->newest.saved.tasks, std::move(record));
+  head->newest.task_rows = -1; // this one gets a row only if no checkpoint follows
 }
 
 void row_checkpointer::impl::put_effect(std::string_view thread_id, effect_write&& effect) {

@@ -271,6 +271,34 @@ private:
     return s.step() ? std::string{s.text(0)} : std::string{};
   }
 
+  /// Returns the oldest checkpoint that a checkpoint needs, which may be itself; see
+  /// needs_older_checkpoints().
+  std::string oldest_value(const thread_key& key, std::string id) {
+    for (;;) {
+      const auto row = reader_.row(key, id);
+      if (!row || row->header.parent.empty() || !needs_older_checkpoints(metadata_in(row->row)))
+        return id;
+      id = row->header.parent;
+    }
+  }
+
+  /// Returns the id of the oldest checkpoint that those from `first` on need for the values of
+  /// their channels.
+  std::string first_with_values(const thread_key& key, std::int64_t no, std::string first) {
+    for (;;) {
+      auto oldest = first;
+      auto s = db_.prepare("SELECT id FROM @points WHERE thread = ?1 AND id >= ?2 AND "
+                           "coalesce(parent, base) < ?2");
+      s.bind(1, no);
+      s.bind_text(2, first);
+      while (s.step())
+        oldest = std::min(oldest, oldest_value(key, std::string{s.text(0)}));
+      if (oldest == first) // else there may be other branches among the checkpoints that were added
+        return first;
+      first = std::move(oldest);
+    }
+  }
+
   /// Prunes one namespace.
   std::size_t prune_space(const thread_key& key, std::int64_t no,
                           std::optional<std::int64_t> outermost) {
@@ -280,6 +308,7 @@ private:
     if (!key.ns.empty() && outermost)
       if (const auto needed = first_needed(no, *outermost); !needed.empty())
         first = std::min(first, needed);
+    first = first_with_values(key, no, std::move(first));
     auto based = std::vector<std::string>{}; // ids of kept rows whose base will be deleted
     {
       auto s = db_.prepare("SELECT id FROM @points WHERE thread = ?1 AND id >= ?2 AND base < ?2");
@@ -345,6 +374,13 @@ private:
     for (const auto& row : rows) {
       const auto goes = going.contains(row.header.id);
       const auto parent_goes = going.contains(row.header.parent);
+      if (!goes && parent_goes && needs_older_checkpoints(metadata_in(row.row)))
+        throw checkpoint_error{make_error_code(checkpoint_errc::failed),
+                               "checkpoint " + row.header.id + " of thread '" + key.thread_id +
+                                   "' needs checkpoint " + row.header.parent +
+                                   " of a run that was to be deleted, because the graph has a "
+                                   "DeltaChannel; nothing was "
+                                   "deleted: delete the whole thread, or none of it"};
       if (goes && !parent_goes)
         give_tasks_back(row, key, no);
       else if (!goes && (parent_goes || going.contains(row.base)))

@@ -66,7 +66,8 @@ row_reader::row_reader(std::unique_ptr<database> db)
     : owned_{std::move(db)}, db_{*owned_},
       find_thread_{db_.prepare("SELECT no FROM @threads WHERE thread = ?1 AND ns = ?2")},
       find_head_{
-          db_.prepare("SELECT p.no, p.id FROM @threads t JOIN @points p ON p.thread = t.no WHERE "
+          db_.prepare("SELECT p.no, p.id, (SELECT count(*) FROM @tasks k WHERE k.thread = t.no AND "
+                      "k.point = p.id) FROM @threads t JOIN @points p ON p.thread = t.no WHERE "
                       "t.thread = ?1 AND t.ns = ?2 ORDER BY p.id DESC LIMIT 1")},
       chain_{db_.prepare(db_.chain_sql(columns))},
       next_{db_.prepare(std::string{"SELECT "} + columns +
@@ -117,7 +118,7 @@ row_reader::head_row row_reader::head(const thread_key& key) {
     s->bind_text(1, key.thread_id);
     s->bind_text(2, key.ns);
     if (s->step())
-      return {s->number(0), std::string{s->text(1)}};
+      return {s->number(0), std::string{s->text(1)}, s->number(2)};
   }
   if (const auto thread = thread_no(key); thread != 0)
     check_has_no_checkpoints(thread);
@@ -337,6 +338,17 @@ std::vector<std::string> row_reader::ids_of(std::int64_t thread, const checkpoin
   return out;
 }
 
+bool row_reader::is_indexed(std::int64_t thread, std::string_view id) {
+  auto s = db_.prepare("SELECT 1 FROM @points WHERE thread = ?1 AND id = ?2");
+  s.bind(1, thread);
+  s.bind_text(2, id);
+  return s.step();
+}
+
+std::optional<stored_checkpoint> row_reader::row(const thread_key& key, std::string_view id) {
+  return row_at(thread_no(key), id, key);
+}
+
 std::vector<saved_checkpoint> row_reader::list(const thread_key& key, const checkpoint_query& query,
                                                const layout_ptr& as) {
   auto out = std::vector<saved_checkpoint>{};
@@ -350,8 +362,11 @@ std::vector<saved_checkpoint> row_reader::list(const thread_key& key, const chec
   auto at = std::string{};
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
     auto chain = chain_of(thread, *id, at, key);
-    if (chain.empty())
+    if (chain.empty()) {
+      if (!is_indexed(thread, *id)) // another process has deleted it meanwhile
+        continue;
       throw damaged(db_, key, *id, "it is in the index but not in the table");
+    }
     if (chain.front().base.empty())
       held = {};
     fold(held, chain, key);

@@ -55,6 +55,9 @@ struct loaded_checkpoint {
   std::int64_t whole = 0;      ///< see stored_checkpoint
   bool is_same_layout = false; ///< whether the row was written with the layout of the loading graph
   record_index index{};        ///< finds records in `saved.tasks`
+  /// For the newest checkpoint of a thread: the number of rows in the table `tasks` that `saved`
+  /// contains; -1 if unknown.
+  std::int64_t task_rows = 0;
 };
 
 /// Reads checkpoints from the tables of a database, through a connection of its own. Only one
@@ -76,12 +79,16 @@ public:
   struct head_row {
     std::int64_t no = 0;
     std::string id;
+    std::int64_t task_rows = 0; ///< number of its rows in the table `tasks`
   };
   /// Returns the row number and the id of the newest checkpoint; the number is 0 if there is none.
   [[nodiscard]] head_row head(const thread_key&);
   /// Returns a checkpoint as a whole row, after applying all deltas.
   /// @pre the checkpoint exists
   [[nodiscard]] stored_checkpoint whole_row(const thread_key&, std::string_view id);
+  /// Returns the row of a checkpoint, without the rows that it is a delta to; nullopt if it does
+  /// not exist.
+  [[nodiscard]] std::optional<stored_checkpoint> row(const thread_key&, std::string_view id);
   [[nodiscard]] std::optional<json::object> show(const thread_key&, std::string_view id);
   [[nodiscard]] std::vector<json::object> history(const thread_key&, const checkpoint_query&);
   /// Returns all rows of one namespace that are not damaged, oldest first.
@@ -125,6 +132,8 @@ private:
   };
   [[nodiscard]] std::vector<stored_task> tasks_of(std::int64_t thread, const std::string& id,
                                                   const thread_key&);
+  /// Whether the index of the table `points` contains a checkpoint.
+  [[nodiscard]] bool is_indexed(std::int64_t thread, std::string_view id);
   /// Returns the ids of the checkpoints that the query selects, newest first.
   [[nodiscard]] std::vector<std::string> ids_of(std::int64_t thread, const checkpoint_query&,
                                                 const thread_key&);

@@ -127,7 +127,8 @@ public:
             "?6) ON CONFLICT (ns, key) DO UPDATE SET value = excluded.value, ttl = excluded.ttl, "
             "until = excluded.until, meaning = excluded.meaning")},
         erase_{db_->prepare("DELETE FROM @items WHERE ns = ?1 AND key = ?2")},
-        renew_{db_->prepare("UPDATE @items SET until = ?3 WHERE ns = ?1 AND key = ?2")},
+        renew_{db_->prepare("UPDATE @items SET until = ?3 WHERE ns = ?1 AND key = ?2 AND ttl = ?4 "
+                            "AND until = ?5")},
         search_{db_->prepare(std::string{item_columns} +
                              "WHERE (ns = ?1 OR (ns >= ?2 AND ns < ?3)) AND " + is_there +
                              " ORDER BY ns, key")},
@@ -230,7 +231,8 @@ private:
   [[nodiscard]] checkpoint_error damaged(const found_item& of, const std::string& why) const {
     return {
         make_error_code(checkpoint_errc::corrupt),
-        "item '" + of.key + "' of the store in '" + db_->name() + "' is damaged (" + why +
+        "item '" + of.key + "' in " + shown(split(of.ns)) + " of the store in '" + db_->name() +
+            "' is damaged (" + why +
             "): put it again, or erase it; nothing was overwritten, and other items can be read"};
   }
 
@@ -294,7 +296,7 @@ private:
 
   /// Restarts the lifetime of items that were read, if the options say so. A new expiry time is
   /// written only if it is later by at least 1/20 of the lifetime. Otherwise almost every read
-  /// would cause a write.
+  /// would cause a write. An item that was put again since it was read keeps its new lifetime.
   void renew(std::span<const found_item> items) {
     constexpr auto parts = 20;
     const auto at = now();
@@ -311,6 +313,8 @@ private:
         renew_.bind_bytes(1, i.ns);
         renew_.bind_text(2, i.key);
         renew_.bind(3, add_saturated(at, i.ttl));
+        renew_.bind(4, i.ttl);
+        renew_.bind(5, i.until);
         renew_.run();
       }
     });

@@ -41,7 +41,8 @@ void collect(std::vector<std::string>& out, const json::value& at, const steps& 
              std::size_t i);
 
 /// Handles the step `[n]` or `[*]`: continues with one item of a list or with all items. Negative
-/// indices count from the end, as in Python. An index out of range selects nothing.
+/// indices count from the end, as in Python. An index that is out of range or not a
+/// number selects nothing.
 void collect_item(std::vector<std::string>& out, const json::array& list, const steps& path,
                   std::size_t i) {
   const auto index = path[i].substr(1, path[i].size() - 2);
@@ -51,11 +52,12 @@ void collect_item(std::vector<std::string>& out, const json::array& list, const 
     return;
   }
   auto number = std::ptrdiff_t{0};
-  const auto read = std::from_chars(index.data(), index.data() + index.size(), number);
+  const auto* const end = index.data() + index.size();
+  const auto read = std::from_chars(index.data(), end, number);
   const auto size = static_cast<std::ptrdiff_t>(list.size());
   if (number < 0)
     number += size;
-  if (read.ec == std::errc{} && number >= 0 && number < size)
+  if (read.ec == std::errc{} && read.ptr == end && number >= 0 && number < size)
     collect(out, list[static_cast<std::size_t>(number)], path, i + 1);
 }
 

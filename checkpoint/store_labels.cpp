@@ -13,12 +13,11 @@
 
 namespace superstep::detail {
 
-namespace {
-
-/// Returns a namespace as a JSON list.
 std::string shown(const store_namespace& ns) {
   return to_text(json::value(json::array(ns.begin(), ns.end())));
 }
+
+namespace {
 
 [[noreturn]] void refuse(const store_namespace& ns, const std::string& why) {
   throw std::invalid_argument{"invalid namespace " + shown(ns) + ": " + why};

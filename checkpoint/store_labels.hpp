@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +13,8 @@
 // sqlite_store. The caches use add_saturated() as well.
 namespace superstep::detail {
 
+/// Returns a namespace as a JSON list, for error texts.
+[[nodiscard]] std::string shown(const store_namespace& ns);
 /// Throws std::invalid_argument if a label of the namespace is invalid: it is empty, or contains a
 /// period or a zero byte.
 void check_labels(const store_namespace& ns);

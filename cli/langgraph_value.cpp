@@ -25,6 +25,8 @@ constexpr auto constructed_from_fields = 2;
 constexpr auto made_by_method = 3;
 constexpr auto pydantic_v1 = 4;
 constexpr auto pydantic_v2 = 5;
+// The value of a DeltaChannel, without a class.
+constexpr auto delta_snapshot = 7;
 
 constexpr auto depth_max = 150; // parse_json() allows 200 levels, and messages add some
 
@@ -208,6 +210,8 @@ private:
     const auto code = static_cast<std::int8_t>(number<std::uint8_t>());
     const auto inside = level{depth_};
     const auto content = take(size);
+    if (code == delta_snapshot)
+      return msgpack_reader{content, depth_}.value();
     if (code < constructed_from_value || code > pydantic_v2)
       return placeholder("langgraph", fmt::format("extension {}", code)); // for example numpy
     auto made = msgpack_reader{content, depth_}.value();

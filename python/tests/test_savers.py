@@ -373,13 +373,47 @@ def test_threads_are_deleted_copied_and_pruned(saver: PostgresSaver) -> None:
     }
 
 
-def test_prune_refuses_what_it_would_damage(saver: PostgresSaver) -> None:
+def test_prune_keeps_the_values_of_delta_channels(saver: PostgresSaver) -> None:
+    config = new_thread()
+    thread = config["configurable"]["thread_id"]
+    for i in range(6):
+        since = {"items": [i - 2, i - 2]} if i > 2 else {}  # the checkpoint 2 has the whole value
+        config = put(saver, config, {"i": i}, run_id=f"{thread}-{i // 2}", counters_since_delta_snapshot=since)
+    with pytest.raises(RuntimeError, match="DeltaChannel"):
+        saver.delete_for_runs([f"{thread}-1"])
+    assert len(list(saver.list(new_thread(thread_id=thread)))) == 6
+    saver.prune([thread])
+    left = [one.checkpoint["channel_values"]["i"] for one in saver.list(new_thread(thread_id=thread))]
+    assert left == [5, 4, 3, 2]
+
+
+def test_put_writes_finds_checkpoints_of_other_savers(saver: PostgresSaver, url: str) -> None:
+    first = put(saver, new_thread(), {"i": 0})
+    with PostgresSaver.from_conn_string(url) as other:
+        second = put(other, first, {"i": 1})
+        saver.put_writes(second, [("__interrupt__", "?")], "task")
+        assert get(other, second).pending_writes == [("task", "__interrupt__", "?")]
+
+
+def test_two_processes_answer_the_interrupts_of_one_node(url: str) -> None:
+    def ask(_: MessagesState) -> dict[str, Any]:
+        return {"messages": [f"{interrupt('first')} {interrupt('second')}"]}
+
+    config = new_thread()
+    with PostgresSaver.from_conn_string(url) as one, PostgresSaver.from_conn_string(url) as other:
+        graph = StateGraph(MessagesState).add_node("ask", ask).add_edge(START, "ask")
+        here, there = graph.compile(checkpointer=one), graph.compile(checkpointer=other)
+        here.invoke({"messages": []}, config)
+        there.invoke(Command(resume="a"), config)
+        ended = here.invoke(Command(resume="b"), config)
+    assert [message.content for message in ended["messages"]] == ["a b"]
+
+
+def test_prune_checks_its_strategy(saver: PostgresSaver) -> None:
     config = new_thread()
     thread = config["configurable"]["thread_id"]
     for i in range(3):
-        config = put(saver, config, {"i": i}, counters_since_delta_snapshot={"items": [i, i]})
-    with pytest.raises(ValueError, match="DeltaChannel"):
-        saver.prune([thread])
+        config = put(saver, config, {"i": i})
     with pytest.raises(ValueError, match="strategy must be"):
         saver.prune([thread], strategy="keep_lates")
     assert len(list(saver.list(new_thread(thread_id=thread)))) == 3

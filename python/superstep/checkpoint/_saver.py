@@ -241,7 +241,9 @@ class Saver(BaseCheckpointSaver[Any]):
         # With durability="async", a task may end before its checkpoint is put, by another thread.
         with self._opened.order:
             known = self._opened.newest.get(key)
-            if known[0] < id if known else self._opened.native().load(*key, id, self._unpack) is None:
+            is_new = known is None or known[0] < id
+            # Another saver may have put the checkpoint.
+            if is_new and self._opened.native().load(*key, id, self._unpack) is None:
                 record["writes"] = [[c, _Packed(self._pack(v, "a write"))] for c, v in record["writes"]]
                 self._opened.early.setdefault(key, []).append((id, record, waits))
                 return
@@ -344,16 +346,7 @@ class Saver(BaseCheckpointSaver[Any]):
             if strategy == "delete":
                 self.delete_thread(thread_id)
                 continue
-            native = self._opened.native()
-            for ns in native.namespaces(thread_id):
-                place: RunnableConfig = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns}}
-                for newest in self.list(place, limit=1):
-                    if newest.metadata.get("counters_since_delta_snapshot"):
-                        raise ValueError(
-                            f"thread '{thread_id}' has a DeltaChannel, whose value is stored in older "
-                            "checkpoints: it cannot be pruned"
-                        )
-            native.prune(thread_id)
+            self._opened.native().prune(thread_id)  # keeps what the values of DeltaChannels need
 
     async def aget_tuple(self, config: RunnableConfig) -> "CheckpointTuple | None":
         return await self._opened.run(self.get_tuple, config)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encoding of rows: UTF-8, corruption, nesting depth and effect records.
 #include "checkpoint/checkpointer_contract.hpp"
+#include "checkpoint/ownership.hpp"
 #include "checkpoint/row_bytes.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "checkpoint/version_1.hpp"
@@ -216,6 +217,17 @@ BOOST_AUTO_TEST_CASE(damaged_row_gives_error_or_text_of_same_length) {
       if (const auto read = ss::detail::unpack_row(changed); read.has_value())
         BOOST_TEST(read->size() == text.size());
     }
+}
+
+BOOST_AUTO_TEST_CASE(namespace_has_an_owner_only_after_the_colon) {
+  using ss::detail::owner_of;
+  const auto own = owner_of("a@b|shop@v2:task@0007.1");
+  BOOST_TEST_REQUIRE(own.has_value());
+  BOOST_TEST(own->parent == "a@b");
+  BOOST_TEST(own->id == "0007.1");
+  BOOST_TEST(!owner_of("shop@v2:5d4b2c1e-0000"));
+  BOOST_TEST(!owner_of("shop@v2"));
+  BOOST_TEST(!owner_of(""));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -309,6 +309,29 @@ bool is_refused(ss::checkpointer& to, const std::string& thread = "t") {
 
 } // namespace
 
+// An interrupted step adds records, but no checkpoint.
+BOOST_AUTO_TEST_CASE(load_finds_task_records_of_another_process) {
+  const auto folder = temporary_folder{};
+  const auto ours = open(folder.file());
+  const auto theirs = open(folder.file()); // as another process would
+  const auto layout = usual_layout();
+  auto m = maker{layout};
+  (void)m.put(*ours, 1, nullptr, {set_n(1)});
+  wait_until_saved(*ours);
+  BOOST_TEST(ours->load(key, "", layout)->tasks.empty());
+  const auto add = [&](ss::checkpointer& to, const char* task) {
+    BOOST_TEST_REQUIRE(to.load(key, "", layout).has_value());
+    to.put_task(key, named(1, layout), ended(task, 1));
+    wait_until_saved(to);
+  };
+  add(*theirs, "a");
+  BOOST_TEST(ours->load(key, "", layout)->tasks.size() == 1U);
+  add(*ours, "b");
+  BOOST_TEST(theirs->load(key, "", layout)->tasks.size() == 2U);
+  add(*theirs, "c");
+  BOOST_TEST(ours->load(key, id_of(1), layout)->tasks.size() == 3U);
+}
+
 BOOST_AUTO_TEST_CASE(lease_is_exclusive_among_processes) {
   const auto folder = temporary_folder{};
   auto ours = open(folder.file());
