@@ -396,12 +396,14 @@ def test_put_writes_finds_checkpoints_of_other_savers(saver: PostgresSaver, url:
 
 
 def test_two_processes_answer_the_interrupts_of_one_node(url: str) -> None:
-    def ask(_: MessagesState) -> dict[str, Any]:
+    def ask(state: State) -> dict[str, Any]:
         return {"messages": [f"{interrupt('first')} {interrupt('second')}"]}
 
     config = new_thread()
     with PostgresSaver.from_conn_string(url) as one, PostgresSaver.from_conn_string(url) as other:
-        graph = StateGraph(MessagesState).add_node("ask", ask).add_edge(START, "ask")
+        graph: StateGraph[Any, Any, Any, Any] = StateGraph(State)
+        graph.add_node("ask", ask)
+        graph.add_edge(START, "ask")
         here, there = graph.compile(checkpointer=one), graph.compile(checkpointer=other)
         here.invoke({"messages": []}, config)
         there.invoke(Command(resume="a"), config)
