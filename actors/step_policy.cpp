@@ -134,6 +134,7 @@ void step_policy::offload_barrier(run& r) {
     c.config = r.request.config;
     auto& barrier = c.more().barrier;
     barrier = std::make_unique<large_barrier>();
+    barrier->below = r.request.below;
     barrier->state = r.state.stand_in();
     barrier->since = host_.ticks();
     runs_.calls().detach(r, c, call_phase::job);
