@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -34,6 +35,9 @@ public:
   /// @param ns if not empty, the key is `<run>/<ns>`; for nested runs
   explicit id_source(std::string_view run, std::string_view ns = {}) noexcept
       : run_{run}, ns_{ns} {}
+  /// Deleted, because the source would refer to a temporary text.
+  template <std::same_as<std::string> Text>
+  explicit id_source(Text&& run, std::string_view ns = {}) = delete;
 
   /// Starts a super-step; its ids count from 0.
   void begin_step(std::int64_t step) noexcept {

@@ -42,7 +42,8 @@ json::value shown(const message& m) {
 
 void add_json_messages(json::value& into, json::value&& more) {
   static auto count = std::atomic<std::uint64_t>{0};
-  auto ids = id_source{made_id + std::to_string(count++)};
+  const auto key = made_id + std::to_string(count++);
+  auto ids = id_source{key};
   ids.begin_step(0);
   auto all = read(into);
   add_messages{}(all, read(more), ids);
