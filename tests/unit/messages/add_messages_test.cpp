@@ -183,8 +183,8 @@ BOOST_AUTO_TEST_CASE(concurrent_updates_of_copies_are_independent) {
     auto threads = std::vector<std::jthread>{};
     for (auto t = 0; t < 2; ++t)
       threads.emplace_back([t, mine = base, &end = ends[static_cast<std::size_t>(t)]]() mutable {
-        const auto key = std::to_string(t);
-        auto own = id_source{key};
+        const auto run = std::to_string(t);
+        auto own = id_source{run};
         for (auto i = 0; i < 400; ++i) {
           const auto key = std::to_string(t) + '/' + std::to_string(i % 300);
           auto kept = mine;
