@@ -11,11 +11,14 @@ import sys
 import tempfile
 import textwrap
 import time
-from typing import Any, Callable, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 import pytest
 
 import superstep as ss
+
+if TYPE_CHECKING:
+    from superstep.checkpoint.postgres import PostgresSaver
 
 # A shell starts background jobs with SIGINT ignored, and child processes inherit that. Tests send the signal to them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -101,3 +104,11 @@ def url() -> Iterator[str]:
         server.send_signal(signal.SIGINT)  # does not wait for clients
         server.wait(30)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def saver(url: str) -> "Iterator[PostgresSaver]":
+    """A saver for LangGraph, if it is installed."""
+    postgres = pytest.importorskip("superstep.checkpoint.postgres")
+    with postgres.PostgresSaver.from_conn_string(url) as opened:
+        yield opened

@@ -4,7 +4,6 @@
 import asyncio
 import base64
 import dataclasses
-import itertools
 import json
 import operator
 import os
@@ -13,10 +12,8 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
 import uuid
-import warnings
-from typing import Annotated, Any, Callable, Iterator, TypedDict
+from typing import Annotated, Any, Callable, TypedDict
 
 import pytest
 
@@ -26,25 +23,16 @@ pytest.importorskip("langgraph")
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, empty_checkpoint
+from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import MessagesState
 from langgraph.types import Command, Send, interrupt
+from savers import get, new_thread, put
 
 from superstep.checkpoint._saver import Saver
 from superstep.checkpoint.postgres import PostgresSaver
-
-
-@pytest.fixture
-def saver(url: str) -> Iterator[PostgresSaver]:
-    with PostgresSaver.from_conn_string(url) as opened:
-        yield opened
-
-
-def new_thread(**more: Any) -> RunnableConfig:
-    return {"configurable": {"thread_id": str(uuid.uuid4()), **more}}
 
 
 class State(MessagesState):
@@ -190,26 +178,6 @@ def test_async_runs_of_many_threads_are_saved(saver: PostgresSaver, url: str, du
             state = again.get_state(config)
             assert state.next == ("ask",) and state.interrupts[0].value == {"question": 1}
             assert state.values["anything"] == {"set": {1}, 2: b"\0"}
-
-
-version = itertools.count(1)
-
-
-def put(
-    saver: BaseCheckpointSaver[Any], config: RunnableConfig, values: dict[str, Any], **metadata: Any
-) -> RunnableConfig:
-    checkpoint = empty_checkpoint()
-    checkpoint["channel_values"] = values
-    checkpoint["channel_versions"] = {k: saver.get_next_version(next(version), None) for k in values}
-    config = {"configurable": {"checkpoint_ns": "", **config["configurable"]}}
-    about: Any = {"source": "loop", "step": 1, **metadata}
-    return saver.put(config, checkpoint, about, checkpoint["channel_versions"])
-
-
-def get(saver: BaseCheckpointSaver[Any], config: RunnableConfig) -> CheckpointTuple:
-    found = saver.get_tuple(config)
-    assert found is not None
-    return found
 
 
 KILLED = """
@@ -387,30 +355,6 @@ def test_prune_keeps_the_values_of_delta_channels(saver: PostgresSaver) -> None:
     assert left == [5, 4, 3, 2]
 
 
-def test_put_writes_finds_checkpoints_of_other_savers(saver: PostgresSaver, url: str) -> None:
-    first = put(saver, new_thread(), {"i": 0})
-    with PostgresSaver.from_conn_string(url) as other:
-        second = put(other, first, {"i": 1})
-        saver.put_writes(second, [("__interrupt__", "?")], "task")
-        assert get(other, second).pending_writes == [("task", "__interrupt__", "?")]
-
-
-def test_two_processes_answer_the_interrupts_of_one_node(url: str) -> None:
-    def ask(state: State) -> dict[str, Any]:
-        return {"messages": [f"{interrupt('first')} {interrupt('second')}"]}
-
-    config = new_thread()
-    with PostgresSaver.from_conn_string(url) as one, PostgresSaver.from_conn_string(url) as other:
-        graph: StateGraph[Any, Any, Any, Any] = StateGraph(State)
-        graph.add_node("ask", ask)
-        graph.add_edge(START, "ask")
-        here, there = graph.compile(checkpointer=one), graph.compile(checkpointer=other)
-        here.invoke({"messages": []}, config)
-        there.invoke(Command(resume="a"), config)
-        ended = here.invoke(Command(resume="b"), config)
-    assert [message.content for message in ended["messages"]] == ["a b"]
-
-
 def test_prune_checks_its_strategy(saver: PostgresSaver) -> None:
     config = new_thread()
     thread = config["configurable"]["thread_id"]
@@ -505,34 +449,6 @@ def test_rows_of_a_chat_grow_with_its_messages(saver: PostgresSaver, url: str) -
     assert size_after(80) < 3 * size_after(40)
 
 
-def test_conflicting_runs_are_errors(saver: PostgresSaver, url: str) -> None:
-    config = put(saver, new_thread(), {"i": 0})
-    with PostgresSaver(url) as other:
-        get(other, config)
-        put(other, config, {"i": 1})
-        late = empty_checkpoint()
-        with pytest.raises(ss.RunError, match="another run"):
-            saver.put(
-                {"configurable": {"checkpoint_ns": "", **config["configurable"]}}, late, {"step": 1}, {}
-            )
-        thread = new_thread(thread_id=config["configurable"]["thread_id"])
-        assert get(saver, thread).checkpoint["channel_values"] == {"i": 1}
-        assert get(saver, put(saver, get(saver, thread).config, {"i": 2})).checkpoint["channel_values"] == {
-            "i": 2
-        }
-
-
-def test_thread_of_another_program_is_an_error(saver: PostgresSaver, url: str) -> None:
-    class Plain(TypedDict, total=False):
-        n: int
-
-    graph = ss.Graph(Plain).add("a", lambda s: {"n": 1}).edge(ss.START, "a")
-    thread = str(uuid.uuid4())
-    graph.compile(checkpointer=ss.postgres_checkpointer(url)).invoke({}, thread_id=thread)
-    with pytest.raises(ValueError, match="not saved by LangGraph"):
-        saver.get_tuple(new_thread(thread_id=thread))
-
-
 def copy_threads(source: BaseCheckpointSaver[Any], target: BaseCheckpointSaver[Any]) -> None:
     """The example of docs/python.md."""
     for found in reversed(list(source.list(None))):
@@ -572,47 +488,6 @@ def test_versions_of_other_savers_are_continued(saver: PostgresSaver) -> None:
     ours = saver.get_next_version(theirs, None)
     assert ours > theirs and InMemorySaver().get_next_version(ours, None) > ours
     assert [saver.get_next_version(v, None) for v in (None, 1)] == [1, 2]
-
-
-def test_first_calls_of_many_threads_open_one_connection(url: str) -> None:
-    opened = []
-    with PostgresSaver(url) as saver:
-        make = saver._opened._checkpointer._open  # type: ignore[union-attr]
-
-        def open_slowly() -> Any:
-            opened.append(1)
-            time.sleep(0.05)
-            return make()
-
-        saver._opened._checkpointer._open = open_slowly  # type: ignore
-
-        async def read_all() -> None:
-            await asyncio.gather(*(saver.aget_tuple(new_thread()) for _ in range(50)))
-
-        asyncio.run(read_all())
-    assert opened == [1]
-
-
-def test_forked_process_opens_the_database_again(url: str) -> None:
-    with PostgresSaver(url) as saver:
-        config = asyncio.run(
-            saver.aput(put(saver, new_thread(), {"i": 1}), empty_checkpoint(), {"step": 2}, {})
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # threads and fork
-            child = os.fork()
-        if child == 0:
-            found = asyncio.run(saver.aget_tuple(config))
-            os._exit(0 if found and found.metadata["step"] == 2 else 1)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        assert get(saver, put(saver, config, {"i": 3})).checkpoint["channel_values"] == {"i": 3}
-
-
-def test_closed_saver_cannot_be_used(url: str) -> None:
-    with PostgresSaver(url) as saver:
-        config = put(saver, new_thread(), {"i": 1})
-    with pytest.raises(RuntimeError, match="closed"):
-        saver.get_tuple(config)
 
 
 def test_package_does_not_import_langgraph(
