@@ -27,13 +27,19 @@ inline const json::object* metadata_in(const json::object& row) {
   return metadata != nullptr ? metadata->if_object() : nullptr;
 }
 
-/// Whether channels of a checkpoint with this metadata have their values in older checkpoints, back
-/// to one for which this is false. Such are LangGraph's DeltaChannels, whose updates since the last
-/// stored value the metadata counts. The pointer may be null.
-inline bool needs_older_checkpoints(const json::object* metadata) {
-  const auto* counts =
+/// Returns the counts of updates since the last stored value, by channel, in the metadata of a
+/// checkpoint with DeltaChannels of LangGraph; null if there are none. The values of these channels
+/// are in older checkpoints, back to one without counts. The pointer may be null.
+inline const json::object* delta_counts(const json::object* metadata) {
+  const auto* found =
       metadata != nullptr ? metadata->if_contains("counters_since_delta_snapshot") : nullptr;
-  return counts != nullptr && counts->is_object() && !counts->get_object().empty();
+  const auto* counts = found != nullptr ? found->if_object() : nullptr;
+  return counts != nullptr && !counts->empty() ? counts : nullptr;
+}
+
+/// Whether channels of a checkpoint with this metadata have their values in older checkpoints.
+inline bool needs_older_checkpoints(const json::object* metadata) {
+  return delta_counts(metadata) != nullptr;
 }
 
 /// The owner of a subgraph's namespace: the checkpoint of the parent graph during whose super-step

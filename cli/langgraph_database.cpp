@@ -3,6 +3,7 @@
 // langgraph-checkpoint-sqlite 3).
 #include "cli/langgraph_database.hpp"
 
+#include "checkpoint/ownership.hpp"
 #include "checkpoint/sqlite_db.hpp"
 #include "cli/langgraph_value.hpp"
 #include "postgres/pg_connection.hpp"
@@ -64,13 +65,10 @@ json::object object_of(const std::string& database, json::value from) {
 /// Rejects a checkpoint with channels of the class DeltaChannel. Their values are spread over the
 /// checkpoints before.
 void check_channels(const std::string& database, const json::value& metadata) {
-  const auto* members = metadata.if_object();
-  const auto* deltas =
-      members != nullptr ? members->if_contains("counters_since_delta_snapshot") : nullptr;
-  if (deltas != nullptr && deltas->is_object() && !deltas->get_object().empty())
+  if (const auto* deltas = detail::delta_counts(metadata.if_object()))
     refuse(database, fmt::format("channel '{}' is a DeltaChannel, which only LangGraph can read; "
                                  "export the thread in Python (see docs/durability.md)",
-                                 std::string_view{deltas->get_object().begin()->key()}));
+                                 std::string_view{deltas->begin()->key()}));
 }
 
 template <class Result>

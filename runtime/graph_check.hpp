@@ -20,6 +20,10 @@ namespace superstep::detail {
 /// the graph has no checkpointer, or a checkpointer that keeps values in memory.
 [[nodiscard]] std::vector<fault> find_unstorable(const program&);
 
+/// Returns the name of the node that is the error handler of a node, or of all nodes without one if
+/// the name is empty.
+[[nodiscard]] std::string handler_name(const std::string& node);
+
 /// Returns the text of the fault that START is one of several sources of an edge.
 [[nodiscard]] std::string start_in_join(std::string_view target);
 

@@ -436,8 +436,7 @@ void json_graph::add_body(std::string name, std::unique_ptr<detail::node_body> b
 void json_graph::add_handler(std::string name, detail::json_body_function body, bool gives_commands,
                              json_node_options options) {
   auto reads = std::make_shared<std::vector<std::uint32_t>>();
-  reads_.push_back({name.empty() ? "__default_error_handler__" : "__error_handler__" + name,
-                    std::move(options.reads), reads});
+  reads_.push_back({detail::handler_name(name), std::move(options.reads), reads});
   builder_.add_error_handler(
       name, std::make_unique<json_node>(std::move(body), gives_commands, *layout_, reads), false,
       options_of(std::move(options), reads));

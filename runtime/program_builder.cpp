@@ -31,11 +31,14 @@ void detail::program_builder::add_node(std::string name,
   nodes_.push_back(std::move(entry));
 }
 
+std::string detail::handler_name(const std::string& node) {
+  return node.empty() ? "__default_error_handler__" : "__error_handler__" + node;
+}
+
 void detail::program_builder::add_error_handler(const std::string& node,
                                                 std::unique_ptr<const detail::node_body> body,
                                                 bool takes_payload, node_options options) {
-  const auto name =
-      node.empty() ? std::string{"__default_error_handler__"} : "__error_handler__" + node;
+  const auto name = handler_name(node);
   const auto is_taken = [&](const auto& n) { return n->name == name; };
   if (std::any_of(nodes_.begin(), nodes_.end(), is_taken)) {
     handler_faults_.push_back(node.empty()
