@@ -37,6 +37,7 @@ public:
       : run_{run}, ns_{ns} {}
   /// Deleted, because the source would refer to a temporary text.
   template <std::same_as<std::string> Text>
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): the constraint excludes id_source
   explicit id_source(Text&& run, std::string_view ns = {}) = delete;
 
   /// Starts a super-step; its ids count from 0.
