@@ -3,10 +3,13 @@
 #include "caf_floor.hpp"
 #include "workloads.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -15,7 +18,10 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace superstep::bench {
@@ -72,22 +78,62 @@ double alloc_ns(std::size_t repetitions) {
   return time.cpu_min * 1e9 / blocks;
 }
 
-/// Measures wall time, because a program waits for the disk without using the CPU.
-double fdatasync_us(const std::string& folder, std::size_t repetitions) {
+double copy_ns(std::size_t repetitions) {
+  constexpr auto copies = 5'000'000;
+  auto from = std::array<char, 1'024>{};
+  auto to = std::array<char, 1'024>{};
+  void* (*volatile copy)(void*, const void*, std::size_t) = std::memcpy; // volatile: as above
+  const auto time = measure(repetitions, [&] {
+    for (auto i = 0; i < copies; ++i)
+      copy(to.data(), from.data(), from.size());
+    return 0;
+  });
+  return time.cpu_min * 1e9 / copies;
+}
+
+struct sync_cost {
+  double wall_us; ///< a program also waits for the disk without using the CPU
+  double cpu_us;
+};
+
+/// Measures appending two pages to a file and writing them to the disk.
+sync_cost measure_sync(const std::string& folder, std::size_t repetitions) {
   constexpr auto appends = 100;
   const auto path = (std::filesystem::path{folder} / "superstep-bench-XXXXXX").string();
   auto name = std::string{path};
   const auto file = descriptor{::mkstemp(name.data()), "cannot make a file in dir="};
   ::unlink(name.c_str());
-  const auto block = std::array<char, 1'024>{};
+  const auto pages = std::array<char, 8'192>{};
   const auto time = measure(repetitions, [&] {
     for (auto i = 0; i < appends; ++i) {
-      check(::write(file.get(), block.data(), block.size()) == std::ssize(block), "write");
+      check(::write(file.get(), pages.data(), pages.size()) == std::ssize(pages), "write");
       check(::fdatasync(file.get()) == 0, "fdatasync");
     }
     return 0;
   });
-  return time.seconds * 1e6 / appends;
+  return {time.seconds * 1e6 / appends, time.cpu_min * 1e6 / appends};
+}
+
+/// Returns the CPU time of the smallest program of the system.
+double process_us(std::size_t repetitions) {
+  constexpr auto programs = 20;
+  auto least = std::numeric_limits<double>::max();
+  for (auto k = std::size_t{0}; k < repetitions; ++k) {
+    auto sum = 0.0;
+    for (auto i = 0; i < programs; ++i) {
+      char name[] = "/bin/true";
+      char* const words[] = {name, nullptr};
+      auto id = ::pid_t{};
+      check(::posix_spawn(&id, name, nullptr, nullptr, words, environ) == 0, "posix_spawn");
+      auto status = 0;
+      auto used = rusage{};
+      check(::wait4(id, &status, 0, &used) == id && status == 0, "/bin/true");
+      for (const auto& time : {used.ru_utime, used.ru_stime})
+        sum += static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec);
+    }
+    least = std::min(least, sum / programs);
+  }
+  return least;
 }
 
 /// Returns two TCP sockets on 127.0.0.1 that are connected to each other.
@@ -145,7 +191,11 @@ report floor_figures(parameters& p) {
   out.extra["call_ns"] = call_ns(repetitions);
   out.extra["hop_ns"] = hop_ns(repetitions);
   out.extra["alloc_ns"] = alloc_ns(repetitions);
-  out.extra["fdatasync_us"] = fdatasync_us(folder, repetitions);
+  out.extra["copy_ns"] = copy_ns(repetitions);
+  const auto sync = measure_sync(folder, repetitions);
+  out.extra["fdatasync_us"] = sync.wall_us;
+  out.extra["sync_cpu_us"] = sync.cpu_us;
+  out.extra["process_us"] = process_us(repetitions);
   out.extra["loopback_us"] = loopback_us(repetitions);
   out.time.add(wall_seconds() - wall, cpu_seconds() - cpu);
   return out;

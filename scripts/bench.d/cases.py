@@ -20,12 +20,24 @@ class Case:
     modes: tuple = ("sync",)  # engines of LangGraph for Python; the better one counts
     quick: bool = False
     serves: bool = False  # needs the model server
-    note: str = ""  # what dominates our cost, and the floor
+    note: str = ""  # what dominates our cost
+    floor: dict = dataclasses.field(default_factory=dict)  # basic operations that one unit needs at least
 
     @property
     def name(self):
         return f"{self.workload} {self.params}".strip()
 
+
+# The basic operations of Case.floor: their member in the report of `floor`, its factor to µs, and their names.
+OPERATIONS = {
+    "call": ("call_ns", 1e-3, "call", "calls"),
+    "alloc": ("alloc_ns", 1e-3, "allocation", "allocations"),
+    "copy": ("copy_ns", 1e-3, "copy of 1 kB", "copies of 1 kB"),
+    "hop": ("hop_ns", 1e-3, "message between actors", "messages between actors"),
+    "loopback": ("loopback_us", 1, "round trip on loopback", "round trips on loopback"),
+    "sync": ("sync_cpu_us", 1, "sync of the disk", "syncs of the disk"),
+    "process": ("process_us", 1, "empty program", "empty programs"),
+}
 
 BOTH = ("sync", "async")
 FAST = {EINO: "runs=50", RUST: "runs=50"}
@@ -33,46 +45,72 @@ FAST = {EINO: "runs=50", RUST: "runs=50"}
 CASES = (
     Case("chain3", "", PEERS, "runs=20000", "runs=60",
          {EINO: "runs=2000", RUST: "runs=20000"}, quick=True,
-         note="three super-steps and the hand-over of a run to its lane; floor: three indirect calls"),
+         note="three super-steps and the hand-over of a run to its lane",
+         floor={"hop": 2, "call": 3}),
     Case("fan5", "", PEERS, "runs=10000", "runs=60", {EINO: "runs=2000", RUST: "runs=2000"},
-         note="six tasks and two barriers; floor: six indirect calls"),
+         note="six tasks and two barriers",
+         floor={"hop": 2, "call": 6}),
     Case("W1", "K=100", PEERS, "runs=500", "reps=3", FAST, BOTH,
-         note="barrier, routing and activation of one task per super-step"),
+         note="barrier, routing and activation of one task",
+         floor={"call": 1, "alloc": 1}),
     Case("W2", "N=1000", (PYTHON, JS), "runs=50", "reps=3", {}, BOTH, quick=True,
-         note="creation and end of a task; floor: an allocation and two queue operations"),
+         note="creation and end of a task",
+         floor={"call": 1, "alloc": 1}),
     Case("W3", "S=1000", PEERS, "runs=50", "reps=3", {EINO: "runs=10", RUST: "runs=10"}, BOTH, quick=True,
-         note="as W1, with a router"),
+         note="as W1, with a router",
+         floor={"call": 2, "alloc": 1}),
     Case("W4", "C=1 T=10 version=v1", (PYTHON, JS, EINO), "runs=100", "reps=3", {EINO: "runs=100"}, BOTH,
-         note="argument parsing, messages and their ids; one model call per tool call"),
+         note="parsing of arguments, messages and their ids; one model call per tool call",
+         floor={"call": 2, "alloc": 8}),
     Case("W4", "C=8 T=10 version=v1", (PYTHON, JS, EINO), "runs=50", "reps=3", {EINO: "runs=50"}, quick=True,
-         note="argument parsing, messages and their ids"),
+         note="parsing of arguments, messages and their ids",
+         floor={"call": 1, "alloc": 5}),
     Case("W4", "C=1 T=100 version=v1", (PYTHON, JS, EINO), "runs=10", "reps=1", {EINO: "runs=10"},
-         note="as C=1 T=10; the scripted model reads all messages"),
+         note="as C=1 T=10; the scripted model reads all messages",
+         floor={"call": 2, "alloc": 8}),
     Case("W4", "C=8 T=10 version=v2", (PYTHON, JS), "runs=50", "reps=3",
-         note="one Send per call: a task each"),
-    Case("W4", "C=8 T=10 new=1", (PYTHON, JS), "runs=50", "reps=3", note="create_agent() of LangChain"),
-    Case("W5", "size=25x300", (PYTHON,), "reps=20", "reps=5", note="copies of pointers to shared values"),
-    Case("W5k", "M=300 S=100", (PYTHON, JS), "reps=10", "reps=2", note="one stored value per key and step"),
+         note="one Send per call: a task each",
+         floor={"call": 1, "alloc": 5}),
+    Case("W4", "C=8 T=10 new=1", (PYTHON, JS), "runs=50", "reps=3", note="as version=v2",
+         floor={"call": 1, "alloc": 5}),
+    Case("W5", "size=25x300", (PYTHON,), "reps=20", "reps=5", note="copies of pointers to shared values",
+         floor={"call": 1, "alloc": 1}),
+    Case("W5k", "M=300 S=100", (PYTHON, JS), "reps=10", "reps=2", note="one stored value per key and step",
+         floor={"alloc": 1}),
     Case("W6", "N=100", (PYTHON, JS), "runs=20", "reps=2", {}, BOTH, quick=True,
-         note="twelve super-steps of a nested run, copies of 1 kB texts"),
+         note="tasks and routers of nested runs, copies of their texts",
+         floor={"call": 2, "alloc": 3, "copy": 2}),
     Case("W7", "R=500 lat=10", (PYTHON, JS, EINO), "reps=5", "reps=2", quick=True,
-         note="three model calls, four tool calls and timers per run"),
-    Case("W8loop", "S=200 saver=mem", (PYTHON, JS), "reps=10", "reps=2", note="one encoded checkpoint per step"),
+         note="three model calls, four tool calls and timers",
+         floor={"hop": 2, "call": 7, "alloc": 36}),
+    Case("W8loop", "S=200 saver=mem", (PYTHON, JS), "reps=10", "reps=2", note="one encoded checkpoint per step",
+         floor={"call": 1, "alloc": 2}),
     Case("W8loop", "S=200 saver=sqlite dur=sync", (PYTHON,), "reps=5", "reps=2", quick=True,
-         note="one transaction of SQLite and one sync of the disk per step"),
+         note="one transaction of SQLite with two pages, and the sync",
+         floor={"sync": 1}),
     Case("W8loop", "S=200 saver=postgres dur=sync", (PYTHON,), "reps=5", "reps=2",
-         note="one call of a function of the server and its sync of the disk per step"),
-    Case("W8chat", "H=100 saver=sqlite", (PYTHON,), "", "", note="rows of five super-steps per turn"),
+         note="one call of a function of the server, which syncs its disk",
+         floor={"loopback": 1}),
+    Case("W8chat", "H=100 saver=sqlite", (PYTHON,), "", "", note="checkpoints of five super-steps per turn",
+         floor={"sync": 1}),
     Case("W10", "R=100", (PYTHON, JS, EINO), "reps=10", "reps=2", quick=True,
-         note="one event per token through a queue to the reader"),
-    Case("W11", "N=10000", (PYTHON,), "reps=5", "reps=2", note="hash look-ups; copies of JSON objects"),
-    Case("W12", "", PEERS, "", "", quick=True, note="the dynamic linker; floor: an empty program"),
+         note="one event per token through a queue to the reader",
+         floor={"call": 1, "alloc": 2}),
+    Case("W11", "N=10000", (PYTHON,), "reps=5", "reps=2", note="hash look-ups, copies of JSON objects",
+         floor={"call": 1, "alloc": 2}),
+    Case("W12", "", PEERS, "", "", quick=True, note="the dynamic linker",
+         floor={"process": 1}),
     Case("W13", "conc=10 R=50", (PYTHON, JS, EINO), "reps=2", "reps=2", serves=True,
-         note="system calls of sockets and hand-overs between threads"),
+         note="system calls of sockets, hand-overs between threads",
+         floor={"loopback": 3}),
     Case("W13", "conc=100 R=200", (PYTHON, JS, EINO), "reps=2", "reps=1", serves=True,
-         note="system calls of sockets, JSON of requests and answers"),
-    Case("append", "S=1000", (PYTHON, JS), "runs=10", "reps=1", note="one message, its id and one super-step"),
-    Case("send-state", "N=100 M=2000", (PYTHON, JS), "runs=10", "reps=2", note="the copy of the input with 2,000 messages; the Sends share it"),
+         note="system calls of sockets, JSON of requests and answers",
+         floor={"loopback": 3}),
+    Case("append", "S=1000", (PYTHON, JS), "runs=10", "reps=1", note="one message, its id and one super-step",
+         floor={"call": 1, "alloc": 3}),
+    Case("send-state", "N=100 M=2000", (PYTHON, JS), "runs=10", "reps=2",
+         note="the copy of the input with 2,000 messages, which the Sends share",
+         floor={"call": 1, "alloc": 1}),
 )
 
 # Series over a size: name, unit of the axis, words per runner, sizes.

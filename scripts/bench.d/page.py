@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import textwrap
 
 import cases
 
@@ -11,6 +12,7 @@ TITLES = {cases.PYTHON: "LangGraph (Python)", cases.JS: "LangGraph.js", cases.EI
           cases.RUST: "graph-flow (Rust)"}
 LOW = 5  # leads below this factor are listed as unfavourable
 NOISY = 0.5  # spreads above this share are marked
+WIDTH = 120  # of a line of text
 
 PAGE = """# Performance
 
@@ -31,7 +33,7 @@ graph, the number of runs and the number of threads. [Repeat the measurement](#r
 - All runners do the same work with the same scripted model, and their check values are equal. Of the two engines of
   LangGraph for Python, the one with the lower cost counts. `-` marks a workload that a peer cannot express.
 - Versions: {versions}.
-- Basic costs in the same session: {floor}.
+{basics}
 
 ## Compared with other projects
 
@@ -58,6 +60,9 @@ Not equal in function:
   2.4 ms of CPU time, which is less than superstep needs.
 
 ### What dominates the costs
+
+The floor is what the work needs at least: its basic operations, at the basic costs of the same session. It leaves out
+all bookkeeping of a graph, so the factor is the price of that bookkeeping.
 
 {dominates}
 
@@ -105,6 +110,8 @@ def time_text(seconds):
         return f"{us / 1e3:.0f} ms"
     if us >= 1e3:
         return f"{us / 1e3:.1f} ms"
+    if us < 0.1:
+        return f"{us * 1e3:.0f} ns" if us >= 0.01 else f"{us * 1e3:.1f} ns"
     return f"{us:.0f} µs" if us >= 100 else f"{us:.1f} µs" if us >= 10 else f"{us:.2f} µs"
 
 
@@ -157,9 +164,32 @@ def unfavourable(results):
     return text
 
 
+def floor_of(case, floor):
+    """Returns the least cost of a unit in seconds, and its basic operations."""
+    us, words = 0, []
+    for name, count in case.floor.items():
+        member, factor, one, more = cases.OPERATIONS[name]
+        us += count * floor[member] * factor
+        words.append(f"{count} {one if count == 1 else more}")
+    return us / 1e6, ", ".join(words)
+
+
 def dominates(results):
-    notes = {case.name: case.note for case in cases.CASES}
-    return "\n".join(f"- `{name}`: {notes[name]}." for name in results["comparisons"] if notes.get(name))
+    rows = []
+    for case in cases.CASES:
+        if case.name not in results["comparisons"]:
+            continue
+        cost = results["comparisons"][case.name][OURS]["cpu_per_unit"]
+        least, operations = floor_of(case, results["floor"])
+        rows.append([f"`{case.name}`", case.note, f"{operations}: {time_text(least)}", f"{cost / least:.1f}×"])
+    return table(["workload", "dominated by", "floor", "superstep: times the floor"], rows)
+
+
+def basics(floor):
+    costs = {one: floor[member] * factor / 1e6 for member, factor, one, _ in cases.OPERATIONS.values()}
+    costs["wall time of a sync of the disk"] = floor["fdatasync_us"] / 1e6
+    text = ", ".join(f"{name} {time_text(cost)}" for name, cost in costs.items())
+    return textwrap.fill(f"- Basic costs in the same session: {text}.", WIDTH, subsequent_indent="  ")
 
 
 def sizes(results):
@@ -222,14 +252,11 @@ def write(root):
     versions = {}
     for by_runner in results["comparisons"].values():
         versions |= {peer: one["version"] for peer, one in by_runner.items()}
-    floor = results["floor"]
     text = PAGE.format(
         **results["machine"],
         noisy=NOISY * 100,
         versions=", ".join(f"{TITLES.get(peer, peer)} {version}" for peer, version in versions.items()),
-        floor=f"an indirect call {floor['call_ns']:.1f} ns, a message between two CAF actors {floor['hop_ns']:.0f} ns, an "
-              f"allocation {floor['alloc_ns']:.0f} ns,\n  a round trip of 1 kB on loopback {floor['loopback_us']:.1f} µs, "
-              f"fdatasync {floor['fdatasync_us']:.0f} µs of wall time",
+        basics=basics(results["floor"]),
         comparison=comparison(results), unfavourable=unfavourable(results), dominates=dominates(results),
         sizes=sizes(results), scaling=scaling(results), memory=memory(results),
         figures=table(["what", "cost", "`superstep-bench`"],
