@@ -294,6 +294,37 @@ int fork(const threads_arguments& given) {
   return 0;
 }
 
+int print_removed(std::size_t checkpoints) {
+  std::cout << to_text(json::object{{"removed", checkpoints}}) << '\n';
+  return 0;
+}
+
+/// Prunes each thread by itself. Reports the threads with damaged checkpoints and continues.
+int prune_one_by_one(superstep::checkpointer& saved, prune_options what) {
+  auto removed = std::size_t{0};
+  auto exit_code = 0;
+  for (auto after = std::string{};;) {
+    const auto page = saved.threads(after, 1'000);
+    if (page.empty())
+      break;
+    for (const auto& thread : page) {
+      what.thread_id = thread.thread_id;
+      try {
+        removed += saved.prune(what);
+      } catch (const checkpoint_error& e) {
+        if (e.code() != checkpoint_errc::corrupt)
+          throw;
+        std::cerr << "superstep threads: thread '" << thread.thread_id
+                  << "' is not pruned: " << e.what() << '\n';
+        exit_code = 1;
+      }
+    }
+    after = page.back().thread_id;
+  }
+  print_removed(removed);
+  return exit_code;
+}
+
 int prune(const threads_arguments& given) {
   if (given.whole_threads && given.thread.empty() && !given.older_than_hours)
     throw std::runtime_error{"--whole-threads removes threads with all their checkpoints; select "
@@ -304,8 +335,13 @@ int prune(const threads_arguments& given) {
   what.keep_last = given.keep_last;
   what.older_than = std::chrono::hours{given.older_than_hours.value_or(0)};
   what.whole_threads = given.whole_threads;
-  std::cout << to_text(json::object{{"removed", checkpointer->prune(what)}}) << '\n';
-  return 0;
+  try {
+    return print_removed(checkpointer->prune(what));
+  } catch (const checkpoint_error& e) {
+    if (!what.thread_id.empty() || e.code() != checkpoint_errc::corrupt)
+      throw;
+    return prune_one_by_one(*checkpointer, what); // the error has undone the work on all threads
+  }
 }
 
 using arguments_ptr = std::shared_ptr<threads_arguments>;
