@@ -197,15 +197,16 @@ def scaling_of(runner, rounds):
     out = []
     for title, words, member in cases.SCALING:
         def rate(report, member=member):
-            return -(report["units"] / report["seconds"] if member == "calls_per_s" else report[member])
+            return report["units"] / report["seconds"] if member == "calls_per_s" else report[member]
 
-        best = {n: None for n in workers}
+        best = {}  # reports by number of workers
         for _ in range(rounds):  # alternates, so that a slow phase of the machine affects all alike
             for n in workers:
                 report = runner.report(OURS, f"{words} workers={n}")
-                if report is not None and (best[n] is None or rate(report) < best[n]):
-                    best[n] = rate(report)
-        out.append({"title": title, "rates": {n: -v for n, v in best.items() if v is not None}})
+                if report is not None and (n not in best or rate(report) > rate(best[n])):
+                    best[n] = report
+        out.append({"title": title, "rates": {n: rate(report) for n, report in best.items()},
+                    "cores": {n: report["cpu_seconds"] / report["seconds"] for n, report in best.items()}})
         print("   series:", title, flush=True)
     return out
 

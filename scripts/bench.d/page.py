@@ -78,8 +78,10 @@ all bookkeeping of a graph, so the factor is the price of that bookkeeping.
 
 {scaling}
 
-These figures are rates of wall time, so the load of the machine affects them most: if other programs use all cores, a
-second worker gets little more CPU time than one worker. The maximum of all rounds counts.
+The last number of a cell is how many cores the process used. A batch job also uses threads that read its input and
+write its results, so it uses more than one core with one worker, and as many workers as cores cannot multiply its rate by
+their number. These figures are rates of wall time, so the load of the machine affects them most: if other programs use
+all cores, a second worker gets little more CPU time than one worker. The maximum of all rounds counts.
 
 ## Memory
 
@@ -208,10 +210,10 @@ def sizes(results):
 def scaling(results):
     rows = []
     for series in results["scaling"]:
-        rates = {int(n): rate for n, rate in series["rates"].items()}
-        one = rates[min(rates)]
+        one = series["rates"]["1"]
         rows.append([series["title"],
-                     *(f"{rate:,.0f} per second" + (f", {rate / one:.2f}×" if n > 1 else "") for n, rate in rates.items())])
+                     *(f"{rate:,.0f} per second" + (f", {rate / one:.2f}×" if n != "1" else "") +
+                       f"; {series['cores'][n]:.2f} cores" for n, rate in series["rates"].items())])
     workers = sorted(int(n) for n in results["scaling"][0]["rates"])
     return table(["", *(f"{n} worker{'s' if n > 1 else ''}" for n in workers)], rows)
 
