@@ -141,12 +141,27 @@ nb::object agent_result::take_error() {
   return failed ? exception_of(*failed) : nb::object(nb::none());
 }
 
-nb::object agent_result::get(const std::string& key) const {
-  if (key == "messages")
-    return messages();
-  if (key == "structured_response")
-    return structured_response();
-  throw nb::key_error(key.c_str());
+bool agent_result::has(std::string_view key) const noexcept {
+  return key == "messages" ||
+         (key == "structured_response" && !result_.state.structured_response.is_null());
+}
+
+nb::list agent_result::keys() const {
+  auto out = nb::list();
+  for (const auto* key : {"messages", "structured_response"})
+    if (has(key))
+      out.append(key);
+  return out;
+}
+
+nb::object agent_result::at(const std::string& key) const {
+  if (!has(key))
+    throw nb::key_error(key.c_str());
+  return key == "messages" ? nb::object(messages()) : structured_response();
+}
+
+nb::object agent_result::get(const std::string& key, nb::object otherwise) const {
+  return has(key) ? at(key) : std::move(otherwise);
 }
 
 tool_list native_agent::make_tools(nb::list specs) {

@@ -46,8 +46,14 @@ public:
   [[nodiscard]] std::uint64_t steps() const noexcept { return result_.stats.steps; }
   /// Returns the exception of a failed run, once; None if it did not fail.
   [[nodiscard]] nb::object take_error();
-  /// Returns a part by the name that it has in the state. Throws nb::key_error for another name.
-  [[nodiscard]] nb::object get(const std::string& key) const;
+  /// Whether the state has a part: "messages", or "structured_response" if the agent has given one.
+  [[nodiscard]] bool has(std::string_view key) const noexcept;
+  /// Returns the names of these parts.
+  [[nodiscard]] nb::list keys() const;
+  /// Returns a part of the state. Throws nb::key_error if it does not have the part.
+  [[nodiscard]] nb::object at(const std::string& key) const;
+  /// Returns a part of the state, or `otherwise` if it does not have the part.
+  [[nodiscard]] nb::object get(const std::string& key, nb::object otherwise) const;
 
   std::int64_t index = 0; ///< position of the input in a batch
 

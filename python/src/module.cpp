@@ -174,7 +174,10 @@ void add_agents(nb::module_& m) {
       .def_prop_ro("steps", &agent_result::steps)
       .def("_take_error", &agent_result::take_error)
       .def_rw("index", &agent_result::index)
-      .def("__getitem__", &agent_result::get);
+      .def("__getitem__", &agent_result::at)
+      .def("__contains__", &agent_result::has)
+      .def("keys", &agent_result::keys)
+      .def("get", &agent_result::get, nb::arg("key"), nb::arg("default") = nb::none());
   nb::class_<native_agent>(m, "Agent", nb::type_slots(collected_type<native_agent>::slots))
       .def(
           "__init__",

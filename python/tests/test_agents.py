@@ -22,7 +22,11 @@ def test_agent_answers_with_a_tool(script: str) -> None:
     agent = ss.create_agent(script, [weather], prompt="Answer in one sentence.")
     result = agent.invoke("What is the weather in Rome?")
     assert result.text == "It is sunny in Rome."
-    assert result["messages"] == result.messages
+    assert dict(result) == {"messages": result.messages}
+    assert "messages" in result and "structured_response" not in result
+    assert (result.get("structured_response"), result.get("answer", 0)) == (None, 0)
+    with pytest.raises(KeyError, match="structured_response"):
+        result["structured_response"]
     assert [m["type"] for m in result.messages] == ["human", "ai", "tool", "ai"]
     assert (result.status, result.model_calls, result.tool_calls) == ("finished", 2, 1)
     assert result.interrupts == []
