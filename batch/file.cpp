@@ -194,6 +194,15 @@ result<std::uint64_t> file::size() const {
   return static_cast<std::uint64_t>(info.st_size);
 }
 
+result<file_version> file::version() const {
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0)
+    return disk_error("read the size of", path_, errno);
+  constexpr auto ns_per_second = std::int64_t{1'000'000'000};
+  return file_version{static_cast<std::uint64_t>(info.st_size),
+                      info.st_mtim.tv_sec * ns_per_second + info.st_mtim.tv_nsec};
+}
+
 result<void> file::cut(std::uint64_t size) {
   if (::ftruncate(fd_, static_cast<off_t>(size)) != 0)
     return disk_error("cut", path_, errno);

@@ -13,6 +13,13 @@
 
 namespace superstep::detail {
 
+/// The size of a file, and when it was last modified.
+struct file_version {
+  std::uint64_t size = 0;
+  std::int64_t modified_ns = 0; ///< since 1970
+  friend bool operator==(const file_version&, const file_version&) = default;
+};
+
 /// An open file. Error texts contain the path and the message of the operating system.
 class file {
 public:
@@ -54,6 +61,8 @@ public:
                                               const std::function<bool()>& is_cancelled);
   [[nodiscard]] result<void> sync();
   [[nodiscard]] result<std::uint64_t> size() const;
+  /// Returns what changes if the content of the file does.
+  [[nodiscard]] result<file_version> version() const;
   [[nodiscard]] result<void> cut(std::uint64_t size);
   /// Renames this file, made by open_temporary(), to the path of `old`. Afterwards `old` refers to
   /// the new content, and this object to the replaced file.

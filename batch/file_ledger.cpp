@@ -62,7 +62,7 @@ ledger_facts facts_of(const journal_content& content, const input_facts& input) 
 
 file_ledger::file_ledger(job_files& files, const input_file& input, const input_facts& facts,
                          const batch_options& options, row_view* view)
-    : files_{files}, input_{input}, options_{options}, view_{view},
+    : files_{files}, input_{input}, scanned_{facts}, options_{options}, view_{view},
       facts_{facts_of(files.content, facts)}, source_{input, facts, options},
       output_end_{files.content.output_end}, dead_end_{files.content.dead_end},
       output_size_{output_end_}, dead_size_{dead_end_} {}
@@ -253,7 +253,9 @@ result<void> file_ledger::verify() const {
                  files_.journal.path() + " was removed or replaced while the job ran"};
   if (auto same = expect_untouched(files_.output, output_size_); !same)
     return same;
-  return expect_untouched(files_.dead, dead_size_);
+  if (auto same = expect_untouched(files_.dead, dead_size_); !same)
+    return same;
+  return expect_unchanged(input_, scanned_);
 }
 
 /// Writes the collected bytes in the order that the class comment states.

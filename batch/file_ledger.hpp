@@ -63,6 +63,7 @@ private:
 
   job_files& files_;
   const input_file& input_;
+  const input_facts& scanned_;
   const batch_options& options_;
   row_view* view_; ///< null if the output has the whole lines of rows
   ledger_facts facts_;

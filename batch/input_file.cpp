@@ -86,7 +86,7 @@ result<void> read_header(input_file& into, char separator, const batch_options& 
   const auto& path = into.name;
   auto reader = line_reader{into.bytes, options.line_bytes_max, {.separator = separator}};
   auto line = reader.next();
-  while (line && *line && (*line)->number > 0 && is_blank(without_byte_order_mark((*line)->text)))
+  while (line && *line && (*line)->number > 0 && into.is_blank(without_byte_order_mark((*line)->text)))
     line = reader.next();
   if (!line)
     return line.error();
@@ -120,8 +120,9 @@ std::string_view without_byte_order_mark(std::string_view first_line) noexcept {
   return first_line;
 }
 
-bool is_blank(std::string_view text) noexcept {
-  return text.find_first_not_of(" \t\r") == std::string_view::npos;
+bool input_file::is_blank(std::string_view line) const noexcept {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos &&
+         (!format.columns || line.find(format.columns->separator()) == std::string_view::npos);
 }
 
 std::string find_fault_of_file(std::string_view first_line) {

@@ -21,6 +21,9 @@ struct input_file {
   std::string header;      ///< bytes before the first row: the names of the columns
   std::uint64_t lines = 0; ///< number of lines in `header`
 
+  /// Whether a line is no row, because it consists of white space only. Separators of a table's
+  /// columns are not white space.
+  [[nodiscard]] bool is_blank(std::string_view line) const noexcept;
   /// Returns the part of the file with the rows.
   [[nodiscard]] reading_range rows(std::uint64_t end = UINT64_MAX) const noexcept {
     return {.offset = header.size(),
@@ -47,9 +50,6 @@ struct input_file {
 /// Returns the text of a file's first line without the byte order mark with which editors on
 /// Windows begin UTF-8 files.
 [[nodiscard]] std::string_view without_byte_order_mark(std::string_view first_line) noexcept;
-
-/// Whether a line consists of white space only.
-[[nodiscard]] bool is_blank(std::string_view text) noexcept;
 
 /// Returns an error text if the first line of a file shows that the whole file is compressed or in
 /// another encoding; otherwise each of its lines would have an error. Else returns an empty text.

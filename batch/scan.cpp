@@ -87,7 +87,7 @@ result<std::optional<input_item>> input_reader::next() {
     auto& read_line = **line;
     if (read_line.offset == 0)
       read_line.text = without_byte_order_mark(read_line.text);
-    if (is_blank(read_line.text))
+    if (from_.is_blank(read_line.text))
       continue;
     auto& item = out->emplace(read_line, read(read_line));
     if (find_duplicates_ && item.row) {
@@ -112,9 +112,24 @@ result<input_row> input_reader::reread(std::uint64_t number, std::uint64_t offse
   return parser_.parse(offset == 0 ? without_byte_order_mark(reread_) : reread_, number);
 }
 
+result<void> expect_unchanged(const input_file& input, const input_facts& facts) {
+  const auto now = input.bytes.version();
+  if (!now)
+    return now.error();
+  if (*now == facts.version)
+    return {};
+  return error{errc::invalid_argument,
+               input.name + " was changed while it was used; finished rows are safe. Restore the "
+                            "input and rerun to resume, or use --force to run the changed input"};
+}
+
 result<input_facts> scan_input(const input_file& input, const batch_options& options,
                                const stop_request& stop) {
   auto facts = input_facts{options};
+  const auto version = input.bytes.version();
+  if (!version)
+    return version.error();
+  facts.version = *version;
   auto faults = fault_list{};
   auto sum = digest{};
   sum.add(input.header);

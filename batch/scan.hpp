@@ -71,10 +71,15 @@ struct input_facts {
   row_selection selection; ///< the rows of the input that belong to the job
   row_numbers rows;        ///< numbers of rows of the job, including invalid lines
   std::uint64_t bytes = 0;
+  file_version version;             ///< of the input at the start of the scan
   std::string digest;               ///< of all bytes; identifies the input in the journal
   std::string format;               ///< `csv`, also with a delimiter, or `tsv`; empty for JSON
   std::vector<std::string> columns; ///< names of the columns in the output lines; at most 1,000
 };
+
+/// Fails if the input was changed since the scan: the rows that are read again would not be those
+/// that were checked.
+[[nodiscard]] result<void> expect_unchanged(const input_file& input, const input_facts& facts);
 
 /// Reads and checks the whole input. With on_bad_line::fail, invalid lines are an error that lists
 /// the first of them, also if they do not belong to the rows of the job. Fails with errc::cancelled

@@ -127,6 +127,8 @@ result<void> request_files::add(const std::string& key, const std::string& model
   line += body;
   line += "}\n";
   const auto lock = std::scoped_lock{mutex_};
+  if (failed_)
+    return *failed_;
   if (line.size() > limits_.bytes_max)
     return error{errc::too_large, "the request is larger than a file may be"};
   if (keys_.contains(key))
@@ -141,13 +143,24 @@ result<void> request_files::add(const std::string& key, const std::string& model
   file.buffer += line;
   if (file.buffer.size() < buffer_max)
     return {};
-  return file.to.append(std::exchange(file.buffer, {}));
+  return write_buffer(file);
+}
+
+result<void> request_files::write_buffer(one_file& file) {
+  auto written = file.to.append(std::exchange(file.buffer, {}));
+  // Not a shortage: the row would run again, but its request and others of the buffer are lost.
+  if (!written)
+    failed_ = error{errc::io_failed, written.error().text +
+                                         "; the files of this export are incomplete, remove them"};
+  return failed_ ? result<void>{*failed_} : written;
 }
 
 result<void> request_files::close() {
   const auto lock = std::scoped_lock{mutex_};
+  if (failed_)
+    return *failed_;
   for (const auto& file : files_) {
-    if (auto written = file->to.append(std::exchange(file->buffer, {})); !written)
+    if (auto written = write_buffer(*file); !written)
       return written;
     if (auto synced = file->to.sync(); !synced)
       return synced;
@@ -199,6 +212,9 @@ answer_files::open(const std::vector<std::string>& paths) {
     });
     if (!indexed)
       return indexed.error();
+    if (reader->is_torn())
+      return error{errc::parse_failed,
+                   path + ": its last line is incomplete; download the file again"};
     auto opened = detail::file::open_regular(path, O_RDONLY);
     if (!opened)
       return opened.error();

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -53,11 +54,13 @@ private:
     std::uint64_t bytes = 0;
   };
   [[nodiscard]] result<one_file*> next_file(const std::string& model, std::size_t bytes);
+  [[nodiscard]] result<void> write_buffer(one_file& file);
 
   std::string path_;
   limits limits_;
   std::mutex mutex_;
   std::set<std::string, std::less<>> keys_;
+  std::optional<error> failed_; ///< the first failed write, after which a file is incomplete
   std::vector<std::unique_ptr<one_file>> files_;
   std::map<std::string, one_file*> by_model_; // the file that is being filled
 };

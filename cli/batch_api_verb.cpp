@@ -92,6 +92,8 @@ result<batch_summary> run_rows(agent_spec spec, chat_model_ptr model,
   options.delimiter = given.delimiter;
   options.input_template = spec.input;
   options.output = output;
+  options.format = output.ends_with(".csv") ? output_format::csv : output_format::jsonl;
+  options.response_fields = response_fields_of(runs);
   options.fresh = given.fresh;
   options.rules.without_success = false; // no further request would be saved
   options.recursion_limit = spec.recursion_limit;

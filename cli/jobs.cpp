@@ -5,10 +5,10 @@
 
 #include "base/error_words.hpp"
 #include "cli/commands.hpp"
-#include "cli/file_start.hpp"
 #include "cli/job_checkpoints.hpp"
 #include "cli/ledger_options.hpp"
 #include "cli/usage.hpp"
+#include "results/result_line.hpp"
 
 #include <superstep/base/detail/distinct_files.hpp>
 #include <superstep/batch/batch.hpp>
@@ -87,17 +87,13 @@ result<void> retry(pg_connection& connection, const shared_job& job, const jobs_
   return {};
 }
 
-/// Checks that an export damages no other file. It may replace a file with JSON lines, an earlier
-/// export.
+/// Checks that an export replaces no file but an earlier export: all lines of outputs and dead
+/// letters have the member `error`.
 result<void> check_exported(const used_file& file) {
   if (file.path.empty() || file.path == "-")
     return {};
-  const auto start = file_start(file.path, 1);
-  if (start.empty() || start == "{")
-    return {};
-  return error{errc::invalid_argument, file.what + ": '" + file.path +
-                                           "' exists and does not contain JSON lines; it is not "
-                                           "overwritten. Use another file"};
+  const auto checked = results::check_replaced(file.path, {"error"});
+  return checked ? checked : error{checked.error().code, file.what + ": " + checked.error().text};
 }
 
 result<void> export_rows(pg_connection& connection, const shared_job& job,

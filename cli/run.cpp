@@ -104,6 +104,8 @@ result<void> check_files(const run_arguments& given, const agent& a) {
   files.push_back({"--events", given.events, use::written});
   files.push_back({"--prices", given.stop.prices, use::read});
   files.push_back({"--trace", given.trace, use::written});
+  if (!given.gold.field.empty() && given.batch.output != "-")
+    add_score_files(files, given.batch.output, given.gold);
   add_standard_outputs(files);
   return check_distinct_files(files);
 }
@@ -211,6 +213,8 @@ result<void> check_scores(const run_arguments& given, const batch_options& job, 
             results::check_answer_field(given.gold.answer, job.response_fields, job.fields);
         !checked)
       return checked;
+  if (auto checked = check_replaced_files(job.output, given.gold); !checked)
+    return checked;
   // All combinations of --matrix have the same rows and expected answers.
   return given.is_gold_checked
              ? result<void>{}
@@ -403,8 +407,11 @@ job_end run(const run_arguments& given) {
   if (!std::cout)
     return {fail_with("the summary could not be written to standard output; the rows are in " +
                       ended->output)};
-  if (const auto reported = finish_reports(given, job, events, trace); !reported)
-    return {fail_with(reported.error().text)};
+  if (const auto reported = finish_reports(given, job, events, trace); !reported) {
+    const auto may_resume = ended->code == exit_code::drained || ended->code == exit_code::shortage;
+    return {fail_with(reported.error().text,
+                      may_resume ? ended->code : code_of_scores(reported.error().code))};
+  }
   return {static_cast<int>(ended->code), has_all_rows};
 }
 

@@ -219,9 +219,8 @@ void add_report_options(CLI::App& verb, run_arguments& into) {
   add_number(verb, "--trace-mb", into.trace_mb, "Maximum size of the trace in MB", 1, 10'000);
 }
 
-namespace {
+namespace {} // namespace
 
-/// Returns the names of the members of the agent's structured response.
 std::vector<std::string> response_fields_of(const agent& a) {
   auto out = std::vector<std::string>{};
   const auto& schema = a.spec().response;
@@ -231,8 +230,6 @@ std::vector<std::string> response_fields_of(const agent& a) {
       out.emplace_back(name);
   return out;
 }
-
-} // namespace
 
 batch_options options_of(const run_arguments& given, const agent& a) {
   auto out = given.batch;

@@ -89,6 +89,9 @@ void select_rows(const selection_arguments& given, batch_options& into);
 /// for single keys.
 [[nodiscard]] std::vector<std::string> overrides_of(const run_arguments& given);
 
+/// Returns the names of the members of the agent's structured response.
+[[nodiscard]] std::vector<std::string> response_fields_of(const agent& a);
+
 /// Returns the options of the job: those of the command line, completed by those of the agent.
 [[nodiscard]] batch_options options_of(const run_arguments& given, const agent& a);
 

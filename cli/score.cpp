@@ -56,6 +56,15 @@ result<void> add_to_summary(const std::string& output, const results::score_summ
   return {};
 }
 
+/// Returns the input and the output of the judge's job for the rows of an output.
+batch_options judge_job_of(const std::string& output) {
+  const auto stem = results::stem_of_scores(output);
+  auto out = batch_options{};
+  out.input = stem + ".judge.jsonl";
+  out.output = stem + ".judged.jsonl";
+  return out;
+}
+
 /// Runs the judge's job for the rows of an output, and scores them by its answers. The job resumes
 /// that of an earlier call: answers that it has scored are not sent again.
 result<results::score_summary> score_with_judge(const results::score_options& options,
@@ -63,13 +72,12 @@ result<results::score_summary> score_with_judge(const results::score_options& op
   if (is_stop_requested())
     return error{errc::cancelled,
                  "the job was stopped, so the judge does not run; superstep score " +
-                     options.output + " --judge scores the rows"};
-  const auto stem = results::stem_of_scores(options.output);
+                     options.output + " --gold " + gold.field + " --judge " + gold.judge +
+                     " scores the rows"};
   auto job = run_arguments{};
   job.agent = gold.judge;
   job.progress = gold.progress;
-  job.batch.input = stem + ".judge.jsonl";
-  job.batch.output = stem + ".judged.jsonl";
+  job.batch = judge_job_of(options.output);
   job.batch.follows_input = true;
   const auto rows = results::write_judge_rows(options, job.batch.input);
   if (!rows)
@@ -81,16 +89,27 @@ result<results::score_summary> score_with_judge(const results::score_options& op
   std::cout << "== judge " << gold.judge << std::endl;
   const auto code = exit_code{run_job(job).code};
   if (code != exit_code::ok && code != exit_code::dead_rows)
-    return error{errc::cancelled,
+    return error{code == exit_code::drained    ? errc::cancelled
+                 : code == exit_code::shortage ? errc::shortage
+                                               : errc::io_failed,
                  "the judge has not scored all rows; rerun superstep score to resume it"};
   return results::score_judged(options, job.batch.output);
 }
 
+/// Checks all files before one is written, and scores the rows.
+result<std::string> checked_score(const score_arguments& given) {
+  auto files = std::vector<used_file>{{"FILE", given.output, used_file::use::read}};
+  add_score_files(files, given.output, given.gold);
+  if (const auto checked = check_distinct_files(files); !checked)
+    return checked.error();
+  return score_output(given.output, given.gold);
+}
+
 int run_score(const score_arguments& given) {
-  const auto text = score_output(given.output, given.gold);
+  const auto text = checked_score(given);
   if (!text) {
     std::cerr << "superstep score: " << text.error().text << '\n';
-    return 1;
+    return static_cast<int>(code_of_scores(text.error().code));
   }
   std::cout << *text << '\n';
   return 0;
@@ -163,6 +182,33 @@ results::score_options score_options_of(const std::string& output, const gold_op
   options.delimiter = gold.delimiter;
   options.files = gold.files;
   return options;
+}
+
+void add_score_files(std::vector<used_file>& into, const std::string& output,
+                     const gold_options& gold) {
+  using use = used_file::use;
+  into.push_back({"--gold-file", gold.file, use::read});
+  into.push_back({"the scores", results::scores_path_of(output), use::written});
+  if (gold.judge.empty())
+    return;
+  auto job = judge_job_of(output);
+  into.push_back({"--judge", gold.judge, use::read});
+  into.push_back({"the rows of the judge", job.input, use::written});
+  for (auto& written : paths_written_by(job))
+    into.push_back({written.what + " of the judge", std::move(written.path), use::written});
+}
+
+result<void> check_replaced_files(const std::string& output, const gold_options& gold) {
+  if (auto checked = results::check_replaced_scores(results::scores_path_of(output)); !checked)
+    return checked;
+  return gold.judge.empty() ? result<void>{}
+                            : results::check_replaced_judge_rows(judge_job_of(output).input);
+}
+
+exit_code code_of_scores(std::error_code failed) noexcept {
+  if (failed == errc::cancelled)
+    return exit_code::drained;
+  return is_shortage(failed) ? exit_code::shortage : exit_code::failed;
 }
 
 result<std::string> score_output(const std::string& output, const gold_options& gold) {

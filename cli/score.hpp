@@ -3,13 +3,17 @@
 
 #include "results/score.hpp"
 
+#include <superstep/base/detail/distinct_files.hpp>
 #include <superstep/base/error.hpp>
+#include <superstep/batch/batch.hpp>
 #include <superstep/batch/batch_options.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <memory>
 #include <string>
+#include <system_error>
+#include <vector>
 
 namespace superstep::cli {
 
@@ -43,9 +47,21 @@ void add_gold_options(CLI::App& verb, gold_options& into);
 [[nodiscard]] results::score_options score_options_of(const std::string& output,
                                                       const gold_options& gold);
 
+/// Adds the files that scoring the rows of an output reads and writes.
+void add_score_files(std::vector<used_file>& into, const std::string& output,
+                     const gold_options& gold);
+
+/// Fails if scoring would replace a file that it has not written.
+[[nodiscard]] result<void> check_replaced_files(const std::string& output,
+                                                const gold_options& gold);
+
+/// Returns the exit code for an error of score_output().
+[[nodiscard]] exit_code code_of_scores(std::error_code failed) noexcept;
+
 /// Scores the rows of an output, with a job of the judge if there is one, and adds the result to
 /// the summary of the job.
-/// @return the text for the terminal
+/// @return the text for the terminal; errc::cancelled and errc::shortage if the judge's job has
+/// stopped and can be resumed
 [[nodiscard]] result<std::string> score_output(const std::string& output, const gold_options& gold);
 
 } // namespace superstep::cli

@@ -3,6 +3,7 @@
 // are, so that an interrupted submit continues where it stopped.
 #include "submit.hpp"
 
+#include "base/error_words.hpp"
 #include "batch/input_file.hpp"
 #include "batch/job_changes.hpp"
 #include "batch/row_source.hpp"
@@ -240,7 +241,13 @@ result<submitted_job> submit_job(pg_connection& connection, const std::string& n
   if (!job)
     return job.error();
   auto out = submitted_job{.rows = rows, .rows_before = job->rows};
-  if (job->state != shared_job_state::loading) {
+  const auto is_complete = job->state != shared_job_state::loading;
+  if (is_complete ? job->rows != rows : job->rows > rows)
+    return error{errc::invalid_argument, "the job \"" + name + "\" was submitted with " +
+                                             counted(job->rows, "row") +
+                                             ", and this command selects " + std::to_string(rows) +
+                                             "; repeat its options, or use another name"};
+  if (is_complete) {
     out.was_complete = true;
     return out;
   }
@@ -255,6 +262,8 @@ result<submitted_job> submit_job(pg_connection& connection, const std::string& n
   auto into = loader{connection, *job, *cipher, submit};
   if (auto loaded = load(into, *input, *facts, options, stop); !loaded)
     return loaded.error();
+  if (auto same = expect_unchanged(*input, *facts); !same)
+    return same.error();
   if (auto opened = into.open(); !opened)
     return opened.error();
   return out;

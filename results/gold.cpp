@@ -2,6 +2,7 @@
 // Finds the expected answers of rows, by the reader of the inputs of jobs.
 #include "results/gold.hpp"
 
+#include "base/error_words.hpp"
 #include "batch/element_json.hpp"
 #include "batch/input_row.hpp"
 #include "results/answer_field.hpp"
@@ -77,16 +78,48 @@ result<gold_file> gold_file::open(const score_options& options, const std::strin
                        path + ':' + std::to_string(place.number) + ": " + line.error().text};
         const auto key = find_row_key(*line, options.id_field, place.number);
         out.facts_.add_line(*line, options.field, key);
+        out.is_numbered_ = out.is_numbered_ && key == std::to_string(place.number);
         out.rows_.push_back({key_hash(key), place});
         return true;
       });
   if (!read)
     return fail(read.error());
   std::ranges::stable_sort(out.rows_, {}, &indexed_line::hash);
+  if (path == options.gold_file)
+    if (const auto checked = out.check_distinct(path); !checked)
+      return fail(checked.error());
   return out;
 }
 
+/// Fails if two lines have the same id: only one of them could be the expected answer.
+result<void> gold_file::check_distinct(const std::string& path) const {
+  auto lines = std::map<std::string, std::uint64_t>{}; // of ids with the hash of the line before
+  for (auto at = std::size_t{1}; at < rows_.size(); ++at) {
+    if (rows_[at].hash != rows_[at - 1].hash)
+      continue;
+    if (at < 2 || rows_[at - 2].hash != rows_[at].hash)
+      lines.clear();
+    for (const auto& place : {rows_[at - 1].place, rows_[at].place}) {
+      const auto line = file_.at(place);
+      if (!line)
+        return line.error();
+      const auto [first, is_new] =
+          lines.try_emplace(find_row_key(*line, id_field_, place.number), place.number);
+      if (!is_new && first->second != place.number)
+        return error{errc::parse_failed, path + ": the lines " + std::to_string(first->second) +
+                                             " and " + std::to_string(place.number) +
+                                             " have the same id " + detail::quoted_excerpt(first->first)};
+    }
+  }
+  return {};
+}
+
 result<json::object> gold_file::find(const std::string& key) const {
+  if (file_.is_table() && is_numbered_ && key == "1")
+    return error{errc::invalid_argument,
+                 file_.name() + ": its lines have no ids, so that their numbers are their ids, but "
+                                "they begin with line 2, and the rows with row 1; add a column id "
+                                "to both files"};
   auto found = line_of(key);
   const auto mark = key.rfind('#');
   if (!found || !found->empty() || mark == std::string::npos ||

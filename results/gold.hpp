@@ -65,10 +65,12 @@ private:
   explicit gold_file(record_file file, std::string id_field)
       : file_{std::move(file)}, id_field_{std::move(id_field)} {}
   [[nodiscard]] result<json::object> line_of(const std::string& key) const;
+  [[nodiscard]] result<void> check_distinct(const std::string& path) const;
 
   record_file file_;
   std::string id_field_;
   std::vector<indexed_line> rows_; ///< sorted by hash
+  bool is_numbered_ = true;        ///< whether the ids are the numbers of the lines
   gold_facts facts_;
 };
 

@@ -67,7 +67,13 @@ private:
 
 } // namespace
 
+result<void> check_replaced_judge_rows(const std::string& path) {
+  return check_replaced(path, {"question", "answer", "gold", "columns", "id"});
+}
+
 result<std::uint64_t> write_judge_rows(const score_options& options, const std::string& path) {
+  if (const auto checked = check_replaced_judge_rows(path); !checked)
+    return checked.error();
   auto from = expected_rows::open(options);
   if (!from)
     return from.error();

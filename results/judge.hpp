@@ -10,6 +10,9 @@
 
 namespace superstep::results {
 
+/// Fails if a path for the rows of a judge leads to a file that does not contain such rows.
+[[nodiscard]] result<void> check_replaced_judge_rows(const std::string& path);
+
 /// Writes the rows that a judge, a model that scores answers, reads: a line for each row that
 /// succeeded and has an expected answer, with `id`, `question`, `answer`, `gold` and `columns`. The
 /// id contains a digest of the rest, so that a job of the judge repeats no row that it has scored.

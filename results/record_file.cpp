@@ -19,7 +19,7 @@ result<void> record_file::for_each(const visitor& see) const {
       return line.error();
     if (!*line)
       return {};
-    if (detail::is_blank((*line)->text))
+    if (file_.is_blank((*line)->text))
       continue;
     const auto content = (*line)->is_too_long
                              ? result<json::object>{error{errc::too_large, "the line is too long"}}

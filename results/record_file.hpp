@@ -41,6 +41,8 @@ public:
   [[nodiscard]] std::string delimiter_hint() const {
     return file_.format.columns ? file_.format.columns->delimiter_hint() : std::string{};
   }
+  /// Whether the first line has the names of columns.
+  [[nodiscard]] bool is_table() const noexcept { return file_.format.columns.has_value(); }
   /// The path of the file, for error texts.
   [[nodiscard]] const std::string& name() const noexcept { return file_.name; }
 

@@ -6,6 +6,7 @@
 
 #include <superstep/base/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -363,6 +364,23 @@ result<bool> result_reader::next() {
                                            ": is not a JSON object; " + std::string{advice_}};
     }
   }
+}
+
+result<void> check_replaced(const std::string& path,
+                            std::initializer_list<std::string_view> members) {
+  if (!detail::exists(path))
+    return {};
+  auto reader = result_reader::open(path);
+  const auto first = reader ? reader->next() : result<bool>{reader.error()};
+  if (!first && first.error().code != errc::parse_failed)
+    return first.error();
+  const auto is_ours = first && (!*first || std::ranges::all_of(members, [&](auto name) {
+                         return reader->object().at_key(name).error() == simdjson::SUCCESS;
+                       }));
+  return is_ours ? result<void>{}
+                 : error{errc::invalid_argument,
+                         path + ": would be overwritten, but is not a file of an earlier call; "
+                                "rename it, or use another output"};
 }
 
 result<result_line> read_result_at(const detail::file& from, std::uint64_t offset, std::size_t size,

@@ -9,6 +9,7 @@
 #include <simdjson.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -149,5 +150,11 @@ private:
 [[nodiscard]] result<result_line> read_result_at(const detail::file& from, std::uint64_t offset,
                                                  std::size_t size, simdjson::dom::parser& parser,
                                                  std::string_view answer = {});
+
+/// Fails if a file exists whose first line does not have the members that this program writes, so
+/// that it is not an earlier version of a file that will be replaced. An empty file may be
+/// replaced.
+[[nodiscard]] result<void> check_replaced(const std::string& path,
+                                          std::initializer_list<std::string_view> members);
 
 } // namespace superstep::results

@@ -288,12 +288,18 @@ std::string scores_path_of(const std::string& output) {
   return stem_of_scores(output) + ".scores.jsonl";
 }
 
+result<void> check_replaced_scores(const std::string& path) {
+  return check_replaced(path, {"id", "score", "status", "answer", "gold", "gold_field", "method"});
+}
+
 result<score_summary> score_rows(const score_options& options, const row_scorer& score_of) {
   auto rows = expected_rows::open(options);
   if (!rows)
     return rows.error();
   auto out = score_summary{};
   out.path = scores_path_of(options.output);
+  if (const auto checked = check_replaced_scores(out.path); !checked)
+    return checked.error();
   auto file = detail::file::open_temporary(rows->output());
   if (!file)
     return file.error();

@@ -95,6 +95,9 @@ struct score_summary {
 /// Returns the path of the scores beside an output: out.scores.jsonl for out.jsonl.
 [[nodiscard]] std::string scores_path_of(const std::string& output);
 
+/// Fails if the path of the scores leads to a file that does not contain scores.
+[[nodiscard]] result<void> check_replaced_scores(const std::string& path);
+
 /// Returns the score of a row with an expected answer; nullopt if it has none.
 using row_scorer = std::function<result<std::optional<double>>(
     const result_line& row, simdjson::dom::object line, const json::value& gold)>;
