@@ -108,11 +108,17 @@ task_interrupts& call::own_interrupts() {
   const auto lock = std::scoped_lock{stop_mutex_};
   auto& asked = more().asked;
   if (!asked) { // without a checkpointer nothing can be resumed, but interrupts still need ids
-    asked = std::make_shared<task_interrupts>();
-    asked->place.task = (*input.config)->run_id + '@' + std::to_string(input.step) + '/' +
-                        input.table->node(input.node).name + '#' + std::to_string(input.task_index);
+    auto made = std::make_shared<task_interrupts>();
+    made->place.task = (*input.config)->run_id + '@' + std::to_string(input.step) + '/' +
+                       input.table->node(input.node).name + '#' + std::to_string(input.task_index);
+    asked = std::move(made);
   }
   return *asked;
+}
+
+std::shared_ptr<task_interrupts> call::asked() const {
+  const auto lock = std::scoped_lock{stop_mutex_};
+  return extras().asked;
 }
 
 std::optional<json::value> call::ask(const json::value& question) {
@@ -138,7 +144,7 @@ detail::task_place_ptr call::place() {
 void call::start_nested(detail::program_ptr below_table, write_list with,
                         completer<detail::nested_outcome> done) {
   static_cast<void>(more()); // so that the lane, which links the run, need not allocate them
-  ++nests_requested;
+  nests_requested.fetch_add(1, std::memory_order_relaxed);
   owner_lane().nest(*this, std::move(below_table), std::move(with), std::move(done));
 }
 

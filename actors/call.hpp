@@ -128,7 +128,8 @@ struct call : lane_message, detail::call_services {
   /// Decides a race for a queued call: the job thread that wants to run the body and the lane that
   /// wants to abandon it both set this, and the first one wins.
   std::atomic<bool> claimed{false};
-  std::uint32_t nests_requested = 0; ///< number of nested runs that the body has asked for
+  /// Number of nested runs that the body and the calls that it has forked have asked for.
+  std::atomic<std::uint32_t> nests_requested{0};
 
   // Used by the lane.
   execution_context at;
@@ -236,6 +237,9 @@ struct call : lane_message, detail::call_services {
   [[nodiscard]] detail::task_place_ptr place() override;
   void start_nested(detail::program_ptr table, write_list input,
                     completer<detail::nested_outcome> done) override;
+  /// Returns the interrupts of the body; null if there are none. The body may create them at the
+  /// same time.
+  [[nodiscard]] std::shared_ptr<task_interrupts> asked() const;
   /// Requests a stop through the body's stop token. Used for a running body, because the lane
   /// cannot end it.
   void request_stop();
@@ -255,7 +259,7 @@ private:
 
 protected:
   // the body may ask for its token or its actors while the lane abandons the call
-  tiny_mutex stop_mutex_;
+  mutable tiny_mutex stop_mutex_;
 
 public:
   /// Destroys the body's frame, output and exception. A suspended frame keeps the lane alive;

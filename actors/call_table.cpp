@@ -72,7 +72,7 @@ void call_table::put_back(call& c) noexcept {
 void call_table::recycle(call& c) noexcept {
   c.detach_observers();
   c.progress = body_progress::active;
-  c.nests_requested = 0;
+  c.nests_requested.store(0, std::memory_order_relaxed);
   c.nested = 0;
   c.input.table = nullptr;
   c.config.reset();
@@ -159,19 +159,14 @@ void call_table::drop(call& c) noexcept {
     ready_queue::remove(group, own->turn_of_forks);
 }
 
-void call_table::add_fork(call& parent, task<void>&& body, boost::intrusive_ptr<fork_join>&& join) {
-  SUPERSTEP_ASSERT(parent.is_detached() && parent.owner != nullptr);
-  auto& r = *parent.owner;
+/// Prepares the record of a forked call, which is not listed anywhere yet.
+void call_table::prepare_fork(call& parent, call& c, task<void>&& body,
+                              boost::intrusive_ptr<fork_join>&& join) {
   auto& of_parent = parent.more();
-  auto& of_run = r.more();
-  auto& c = take_record();
   auto& extras = c.more();
-  c.owner = &r;
+  c.owner = parent.owner;
   c.task_number = parent.task_number;
-  extras.parent = &parent;
-  ++of_parent.users;
-  fork_list::link(of_parent.first_fork, c);
-  c.config = r.request.config;
+  c.config = parent.owner->request.config;
   constexpr auto streams = static_cast<unsigned>(call_trait::streams_custom) |
                            static_cast<unsigned>(call_trait::streams_messages);
   c.traits = static_cast<std::uint8_t>(parent.traits & streams);
@@ -188,8 +183,29 @@ void call_table::add_fork(call& parent, task<void>&& body, boost::intrusive_ptr<
   extras.join = std::move(join);
   extras.forked = std::move(body);
   extras.forked.start_in(c.at);
-  host_.acquire(c);
-  detach(r, c, call_phase::waiting);
+}
+
+void call_table::add_fork(call& parent, task<void>&& body, boost::intrusive_ptr<fork_join>&& join) {
+  SUPERSTEP_ASSERT(parent.is_detached() && parent.owner != nullptr);
+  auto& r = *parent.owner;
+  auto& of_parent = parent.more();
+  auto& of_run = r.more();
+  auto& c = take_record();
+  try {
+    prepare_fork(parent, c, std::move(body), std::move(join));
+    c.more().parent = &parent; // detach() counts calls without a parent as tasks
+    detach(r, c, call_phase::waiting);
+  } catch (...) { // memory is short; the caller, who still has the join, ends the run
+    if (auto* const own = c.own_extras()) {
+      own->parent = nullptr;
+      own->join = nullptr;
+    }
+    put_back(c);
+    throw;
+  }
+  ++of_parent.users;
+  fork_list::link(of_parent.first_fork, c);
+  host_.acquire(c); // if this throws, the end of the run abandons the call like any other
   c.turn.set_kind(ready_kind::start_call);
   of_run.starts.push_back(c.turn);
   ready_.push_back(r.group(), of_run.turn_of_forks);

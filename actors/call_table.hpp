@@ -52,6 +52,8 @@ private:
   friend class lane_inspector;
 
   [[nodiscard]] call& take_record();
+  static void prepare_fork(call& parent, call& c, task<void>&& body,
+                           boost::intrusive_ptr<fork_join>&& join);
   void recycle(call& c) noexcept;
   void wait_for_body(call& c) noexcept;
 

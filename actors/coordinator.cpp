@@ -299,14 +299,17 @@ namespace {
 /// Resumes a run that waits for its reader, and its nested runs, which share the reader. The idle
 /// timeouts of the calls above a nested run start again: the time of the wait does not count.
 void resume_tree(run_coordinator& at, run& r) noexcept {
-  if (r.phase == run_phase::paused) {
-    transition(r, run_phase::running);
-    each_above(r, [](const nested_in& link) {
-      if (link.caller->generation == link.caller_generation)
-        for (auto* c = link.caller; c != nullptr; c = c->extras().parent)
-          c->restart_idle_limit();
+  if (r.phase == run_phase::paused) { // no task of its step has started, so no run is below it
+    at.guard(r, "the start of a step", [&] {
+      at.steps().let_tasks_start(r);
+      each_above(r, [](const nested_in& link) {
+        if (link.caller->generation == link.caller_generation)
+          for (auto* c = link.caller; c != nullptr; c = c->extras().parent)
+            c->restart_idle_limit();
+      });
+      at.queue(r);
     });
-    at.queue(r);
+    return;
   }
   if (!SUPERSTEP_MUTANT(forget_reader))
     each_below(r, [&](run& each) { resume_tree(at, each); });

@@ -96,7 +96,7 @@ void run_coordinator::keep_outputs(run& r, const run_error& why) {
     tasks_.abandon(*r.open.back());
   for (auto& [number, output] : given)
     tasks_.task_ended(r, number, std::move(output));
-  if (r.extras().to_parent || !apply_step(r) || r.is_fast_path())
+  if (r.extras().to_parent || r.extras().failure || !apply_step(r) || r.is_fast_path())
     return;
   static_cast<void>(steps_.finish_step(r));
 }

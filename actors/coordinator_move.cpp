@@ -32,6 +32,8 @@ void move_contents(run& from, run& to) noexcept {
 } // namespace
 
 void run_coordinator::give_away(run& r, run& to) noexcept {
+  // A task that was retried at once has listed the run, although its turn has not ended.
+  ready_queue::remove(r.group(), r.turn);
   SUPERSTEP_ASSERT(r.phase == run_phase::running && is_at_boundary(r));
   transition(r, run_phase::ending);
   live_.erase(r.number);

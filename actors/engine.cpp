@@ -162,7 +162,8 @@ detail::raw_result engine::wait_for(const detail::program_ptr& table, detail::ru
 detail::event_stream engine::open_stream(const detail::program_ptr& table, detail::run_input input,
                                          stream_mode modes, run_config config,
                                          std::size_t buffer_max) {
-  auto events = std::make_shared<detail::event_stream::queue>(buffer_max);
+  // a queue for no event would be full at once, and the run would never continue
+  auto events = std::make_shared<detail::event_stream::queue>(std::max<std::size_t>(buffer_max, 1));
   auto run = start(
       table, std::move(input), std::move(config),
       [events](detail::raw_result raw) { events->close(std::move(raw)); }, modes, events);

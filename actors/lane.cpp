@@ -229,11 +229,18 @@ void lane::handle_inbox() {
     if (w->resumable())
       runs_.calls().wait_ended(std::move(owned));
     else if (w->due != time_point{} && !w->abandoned())
-      sleepers_.add(w->due, std::move(owned));
+      add_sleeper(std::move(owned));
     w = following;
   }
   if (!sleepers_.empty() || !runs_.timers().empty())
     fire_timers();
+}
+
+/// Sets the timer of a suspended body. Without memory for it, the body's run ends.
+void lane::add_sleeper(wait_ptr&& w) noexcept {
+  auto* const r = static_cast<call*>(w->owner())->owner;
+  SUPERSTEP_ASSERT(r != nullptr); // the wait is not abandoned
+  runs_.guard(*r, "the timer of a body", [&] { sleepers_.add(w->due, std::move(w)); });
 }
 
 void lane::fire_timers() {

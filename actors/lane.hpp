@@ -136,6 +136,7 @@ private:
 
   // Defined in lane.cpp: the loop.
   void handle_inbox();
+  void add_sleeper(wait_ptr&& w) noexcept;
   void fire_timers();
   void sleep();
   [[nodiscard]] kept turn();

@@ -130,6 +130,14 @@ void run_events::send(detail::run_event&& event, const step_task& t) {
     run_.request.sink->push(std::move(event));
 }
 
+void run_events::send_held() {
+  if (!run_.own_extras)
+    return;
+  for (auto& event : run_.own_extras->held)
+    run_.request.sink->push(std::move(event));
+  run_.own_extras->held.clear();
+}
+
 void run_events::checkpoint() {
   auto event = make(stream_mode::checkpoints);
   event.checkpoint = run_.thread->at();

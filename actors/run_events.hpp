@@ -25,6 +25,8 @@ public:
   void started(std::uint32_t number);
   /// Sends the event for the end of a task. @pre the run streams mode `tasks`
   void finished(std::uint32_t number, const node_output& output, const run_error* failure);
+  /// Sends the events that were held until the barrier.
+  void send_held();
   /// @pre the run streams mode `checkpoints` and has a checkpointer
   void checkpoint();
   void values();

@@ -55,7 +55,7 @@ bool stops_at(const run& r, std::uint8_t when) noexcept {
 
 task_events events_of(const run& r) noexcept {
   if (r.streams(stream_mode::custom) || r.streams(stream_mode::messages) ||
-      r.streams(stream_mode::subgraphs))
+      r.streams(stream_mode::subgraphs) || r.table().options().step_timeout)
     return task_events::at_once;
   return std::ranges::count(r.step.tasks, false, &step_task::is_known) == 1
              ? task_events::after_barrier
@@ -165,6 +165,8 @@ void step_policy::barrier_ended(call& c) noexcept {
   learn_barrier(r, host_.ticks() - done->since);
   count_barrier_end(r);
   runs_.guard(r, nullptr, [&] { // copies and moves of values are user code
+    if (r.phase == run_phase::cancelling && (done->thrown || !done->applied))
+      return; // the run reports that it was cancelled
     if (done->thrown)
       std::rethrow_exception(done->thrown);
     if (finish_barrier(r, done->applied) && r.phase == run_phase::applying && leave_barrier(r))
@@ -190,11 +192,7 @@ void step_policy::count_barrier_end(run& r) noexcept {
 /// the run has ended.
 bool step_policy::finish_step(run& r) {
   r.active_stops = run::stop_before | run::stop_after;
-  if (r.own_extras) {
-    for (auto& event : r.own_extras->held)
-      r.request.sink->push(std::move(event));
-    r.own_extras->held.clear();
-  }
+  run_events{r}.send_held();
   run_events{r}.values();
   // if the lane has no other run, it may wait for the disk itself, without delaying another run
   if (r.thread) {
@@ -251,6 +249,7 @@ void step_policy::stop(run& r, std::vector<interrupt> interrupts) {
 /// outermost graph they are applied here, only so that the result shows them.
 void step_policy::stop_at_interrupts(run& r) {
   auto interrupts = *std::exchange(r.more().interrupts, std::nullopt);
+  run_events{r}.send_held(); // an interrupt does not make the other tasks fail
   if (!r.step.finished.empty() && !r.request.below) {
     const auto wrote = std::ranges::any_of(
         r.step.tasks, [](const step_task& t) { return t.writes.count + t.targets.count > 0; });
@@ -317,10 +316,10 @@ bool step_policy::advance(run& r, step_from from) {
 /// Sets up a step before its tasks start: timeout, known outputs, breakpoints. Returns false if the
 /// run has ended or waits.
 bool step_policy::begin_step(run& r, step_from from) {
-  if (const auto& limit = r.table().options().step_timeout) {
+  if (r.table().options().step_timeout) {
     auto& extras = r.more();
-    extras.step_due = detail::deadline_after(host_.now(), *limit);
-    runs_.timers().set(extras.step_timer, extras.step_due);
+    extras.step_due = run::time_point::max();
+    runs_.timers().clear(extras.step_timer); // of the step before
   }
   if (r.thread)
     take_known(r);
@@ -350,16 +349,30 @@ bool step_policy::begin_step(run& r, step_from from) {
   }
   if (from != step_from::opening)
     return enter_step(r);
-  transition(r, run_phase::running);
+  let_tasks_start(r);
   return true;
 }
 
 /// Lets the tasks of a prepared step start, unless the reader of the run's stream is behind.
 /// Returns false if the run waits for the reader.
 bool step_policy::enter_step(run& r) {
-  const auto is_full = r.request.sink && r.request.sink->is_full();
-  transition(r, is_full ? run_phase::paused : run_phase::running);
-  return !is_full;
+  if (r.request.sink && r.request.sink->is_full()) {
+    transition(r, run_phase::paused);
+    return false;
+  }
+  let_tasks_start(r);
+  return true;
+}
+
+/// Lets the tasks of a prepared step start. The timeout of the step begins now: it does not include
+/// the time in which the run has waited for its reader or its checkpoint.
+void step_policy::let_tasks_start(run& r) {
+  if (const auto& limit = r.table().options().step_timeout) {
+    auto& extras = r.more();
+    extras.step_due = detail::deadline_after(host_.now(), *limit);
+    runs_.timers().set(extras.step_timer, extras.step_due);
+  }
+  transition(r, run_phase::running);
 }
 
 } // namespace superstep

@@ -39,6 +39,7 @@ public:
   void count_barrier_end(run& r) noexcept;
   [[nodiscard]] bool advance(run& r, step_from from);
   [[nodiscard]] bool enter_step(run& r);
+  void let_tasks_start(run& r);
   void fail_step(run& r, const error& refused);
 
 private:

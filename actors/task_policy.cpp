@@ -338,7 +338,7 @@ void task_policy::fail_call(call& c, run_error&& error) {
       unusual_input{nullptr, input.unusual != nullptr ? input.unusual->ns : nullptr};
   if (input.unusual != nullptr)
     input.unusual = &unusual;
-  if (const auto& asked = c.extras().asked)
+  if (const auto asked = c.asked())
     r.keep_abandoned_interrupts(number, *asked);
   abandon(c);
   task_failed(r, number, input, {}, std::move(error));
@@ -445,7 +445,8 @@ void task_policy::settle(run& r) noexcept {
 /// as siblings make progress on the lane; suspended ones are cancelled. Offloaded ones get
 /// settle_timeout, so that the outcome does not depend on whether the system delayed a short body.
 bool task_policy::settles(run& r) {
-  if (r.is_step_over())
+  // With max_concurrency, no further attempt starts after a failure.
+  if (r.open.empty() && (r.extras().retries.empty() || r.detached_tasks_max != 0))
     return false;
   if (r.thread && r.thread->checkpointer())
     return true;
@@ -522,6 +523,8 @@ void task_policy::begin_fork(call& parent, std::uint32_t generation, task<void>&
     return;
   }
   auto& r = *parent.owner;
+  if (r.phase == run_phase::cancelling) // the parent's body is never resumed
+    return;
   const auto held = join;
   auto is_added = false;
   runs_.guard(r, "a forked call", [&] {
@@ -539,6 +542,8 @@ void task_policy::begin_nested(call& parent, std::uint32_t generation, detail::p
   if (parent.generation != generation || parent.owner == nullptr)
     return;
   auto& r = *parent.owner;
+  if (r.phase == run_phase::cancelling)
+    return;
   runs_.guard(r, "the start of a nested run", [&] {
     auto request = run_request{};
     request.below = link_to(parent, table->options().persistence);

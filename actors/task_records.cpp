@@ -155,7 +155,7 @@ void keep_answers(run& r) {
   if (!r.thread || !r.thread->checkpointer())
     return;
   for (const auto* const c : r.open) {
-    const auto& asked = c->extras().asked;
+    const auto asked = c->asked();
     if (!asked || c->extras().join)
       continue;
     auto record = task_record{};

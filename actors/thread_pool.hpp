@@ -40,6 +40,14 @@ public:
     since_.store(begin.time_since_epoch().count(), std::memory_order_relaxed);
     at.store(duty::body, std::memory_order_release);
   }
+  /// Records that the thread, from which a lane was taken, runs a body outside a lane. Has no
+  /// effect if the body has returned meanwhile.
+  void lose_lane(std::chrono::steady_clock::time_point since) noexcept {
+    since_.store(since.time_since_epoch().count(), std::memory_order_relaxed);
+    auto served = duty::lane;
+    at.compare_exchange_strong(served, duty::body, std::memory_order_release,
+                               std::memory_order_relaxed);
+  }
   /// Whether the thread runs a body that it has begun before `latest`. Called by the watcher only.
   [[nodiscard]] bool is_hung(std::chrono::steady_clock::time_point latest) const noexcept {
     return at.load(std::memory_order_acquire) == duty::body &&

@@ -79,10 +79,4 @@ timer* timer_heap::pop_due(time_point now) noexcept {
   return &first;
 }
 
-void timer_heap::clear_all() noexcept {
-  for (auto* t : heap_)
-    t->place = timer::unset;
-  heap_.clear();
-}
-
 } // namespace superstep

@@ -57,8 +57,6 @@ public:
   }
   [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
-  /// Clears all timers.
-  void clear_all() noexcept;
 
 private:
   friend class lane_inspector;

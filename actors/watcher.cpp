@@ -163,7 +163,7 @@ watcher::activity watcher::poll() {
         continue;
       auto* const server = l.guard().server();
       if (l.guard().take_over(guard)) {
-        server->begin_body(std::chrono::steady_clock::now());
+        server->lose_lane(std::chrono::steady_clock::now());
         core_.threads().serve(l, true);
       }
       continue;

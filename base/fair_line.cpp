@@ -22,6 +22,8 @@ struct fair_line::state {
   struct run {
     std::uint64_t start = 0;
     std::size_t present = 0; ///< coroutines that wait or have the place
+    /// The run's entry of `absent` while it is present, so that leave() need not allocate it.
+    std::map<std::uint64_t, std::size_t>::node_type absence;
   };
   /// The order of admission: the number of coroutines of the same run that are present already, the
   /// start of the run, and the order of arrival.
@@ -39,22 +41,18 @@ struct fair_line::state {
   std::uint64_t next_arrival = 0;
   std::map<rank, waiter> line;
   std::unordered_map<std::size_t, run> runs; ///< by the hash of the run's name
-  std::map<std::uint64_t, std::size_t> by_start;
+  /// The runs with no coroutine present, by their start. Only these can be forgotten.
+  std::map<std::uint64_t, std::size_t> absent;
 
   run& run_of(std::size_t key) {
     const auto [found, is_new] = runs.try_emplace(key);
     if (is_new) {
       found->second.start = next_start++;
-      by_start.emplace(found->second.start, found->first);
-      // The new run is kept, because the reference to it is returned.
-      for (auto old = by_start.begin(); runs.size() > runs_max && old->second != key;) {
-        const auto at = runs.find(old->second);
-        if (at->second.present > 0) {
-          ++old;
-          continue;
-        }
-        runs.erase(at);
-        old = by_start.erase(old);
+      absent.emplace(found->second.start, found->first);
+      // The new run, which started last, is kept, because the reference to it is returned.
+      while (runs.size() > runs_max && absent.begin()->second != key) {
+        runs.erase(absent.begin()->second);
+        absent.erase(absent.begin());
       }
     }
     return found->second;
@@ -63,7 +61,17 @@ struct fair_line::state {
     is_taken = true;
     holder = key;
   }
-  void leave(std::size_t key) { --runs.find(key)->second.present; }
+  /// Adds a coroutine of a run, and returns how many were present.
+  std::size_t enter(run& of) {
+    if (of.present == 0)
+      of.absence = absent.extract(of.start);
+    return of.present++;
+  }
+  void leave(std::size_t key) noexcept {
+    auto& of = runs.find(key)->second;
+    if (--of.present == 0)
+      absent.insert(std::move(of.absence));
+  }
 };
 
 void fair_line::turn::release() noexcept {
@@ -90,7 +98,7 @@ std::optional<fair_line::turn> fair_line::enter_now(const std::shared_ptr<state>
   auto& of = in->run_of(run); // records the start of a new run
   if (in->is_taken)
     return std::nullopt;
-  ++of.present;
+  in->enter(of);
   in->take(run);
   return turn{in};
 }
@@ -108,7 +116,7 @@ task<fair_line::turn> fair_line::enter(std::string_view run) const {
       {
         const auto lock = std::scoped_lock{in->mutex};
         auto& of = in->run_of(key);
-        place = {of.present++, of.start, in->next_arrival++};
+        place = {in->enter(of), of.start, in->next_arrival++};
         in->line.emplace(place, state::waiter{done, key});
       }
       // Has no effect if the coroutine was admitted meanwhile. Its turn is then given back by the

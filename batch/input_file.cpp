@@ -86,7 +86,8 @@ result<void> read_header(input_file& into, char separator, const batch_options& 
   const auto& path = into.name;
   auto reader = line_reader{into.bytes, options.line_bytes_max, {.separator = separator}};
   auto line = reader.next();
-  while (line && *line && (*line)->number > 0 && into.is_blank(without_byte_order_mark((*line)->text)))
+  while (line && *line && (*line)->number > 0 &&
+         into.is_blank(without_byte_order_mark((*line)->text)))
     line = reader.next();
   if (!line)
     return line.error();

@@ -108,7 +108,8 @@ result<void> gold_file::check_distinct(const std::string& path) const {
       if (!is_new && first->second != place.number)
         return error{errc::parse_failed, path + ": the lines " + std::to_string(first->second) +
                                              " and " + std::to_string(place.number) +
-                                             " have the same id " + detail::quoted_excerpt(first->first)};
+                                             " have the same id " +
+                                             detail::quoted_excerpt(first->first)};
     }
   }
   return {};

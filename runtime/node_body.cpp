@@ -128,7 +128,8 @@ void detail::run_routers(const body_input& input, node_output& output) {
     pointers.push_back(&w);
   auto fresh = input.state->clone();
   const auto* const ns = input.unusual != nullptr ? input.unusual->ns : nullptr;
-  auto ids = id_source{id_key_of(**input.config), ns != nullptr ? *ns : std::string_view{}};
+  auto ids = id_source{id_key_of(**input.config), ns != nullptr ? *ns : std::string_view{},
+                       input.id_number};
   ids.begin_step(input.step);
   // the output is reused and may still hold the changes of another task
   output.adopted_changes.clear();

@@ -14,6 +14,15 @@
 
 namespace superstep {
 
+/// Throws if the parts have moved into a program.
+void detail::program_builder::expect_open() const {
+  if (is_used_up_)
+    throw compile_error{{{graph_errc::invalid_graph,
+                          {},
+                          "the graph is already compiled, so it takes no further parts; build "
+                          "another graph"}}};
+}
+
 std::uint32_t detail::program_builder::add_channel(std::unique_ptr<const channel> c) {
   channels_.push_back(std::move(c));
   return static_cast<std::uint32_t>(channels_.size() - 1);
@@ -22,6 +31,7 @@ std::uint32_t detail::program_builder::add_channel(std::unique_ptr<const channel
 void detail::program_builder::add_node(std::string name,
                                        std::unique_ptr<const detail::node_body> body,
                                        bool takes_payload, node_options options) {
+  expect_open();
   auto entry = std::make_unique<detail::node_entry>();
   entry->name = std::move(name);
   entry->body = std::move(body);
@@ -38,6 +48,7 @@ std::string detail::handler_name(const std::string& node) {
 void detail::program_builder::add_error_handler(const std::string& node,
                                                 std::unique_ptr<const detail::node_body> body,
                                                 bool takes_payload, node_options options) {
+  expect_open();
   const auto name = handler_name(node);
   const auto is_taken = [&](const auto& n) { return n->name == name; };
   if (std::any_of(nodes_.begin(), nodes_.end(), is_taken)) {
@@ -85,12 +96,14 @@ void detail::program_builder::connect_handlers(detail::program& table) const {
 }
 
 void detail::program_builder::add_edge(std::vector<std::string> sources, std::string target) {
+  expect_open();
   edges_.push_back({std::move(sources), std::move(target)});
 }
 
 void detail::program_builder::add_branch(
     std::string source, std::unique_ptr<const detail::router> r,
     std::vector<std::pair<std::string, std::string>> declared) {
+  expect_open();
   branches_.push_back({std::move(source), {std::move(r), std::move(declared)}});
 }
 

@@ -117,6 +117,8 @@ public:
   run_state() = default;
   /// Sets the initial position of a new run of a program. Keeps the capacity of buffers.
   void reset(detail::program_ptr table, const id_source& ids, std::uint32_t recursion_limit);
+  /// See id_source::number().
+  [[nodiscard]] std::uint64_t id_number() noexcept { return ids_.number(); }
   /// Sets the position to that of a checkpoint of the same program; null starts a new thread. From
   /// then on the data that checkpoints need is tracked. Called after reset().
   void restore(const checkpoint* from);

@@ -117,13 +117,17 @@ class Compiled(Generic[InputT, ResultT]):
         not a failure: the result's ``interrupts`` are not empty then.
         """
         self._check_thread()
-        return self._finish(wait(self._start(self._read_input(input), options)))
+        result = self._finish(wait(self._start(self._read_input(input), options)))
+        _check_nested(result, options)
+        return result
 
     async def ainvoke(self, input: InputT, **options: Any) -> ResultT:
         """Like invoke(), for coroutines. Coroutine functions run in the caller's event loop."""
         waiter = _aio.Waiter()
         start = self._start(self._read_input(input), self._in_loop(options, waiter))
-        return self._finish(await waiter.run(start))
+        result = self._finish(await waiter.run(start))
+        _check_nested(result, options)
+        return result
 
     def stream(
         self, input: InputT, *, stream_mode: "str | Sequence[str]" = "updates", **options: Any
@@ -182,6 +186,18 @@ class Compiled(Generic[InputT, ResultT]):
         """Returns the graph of the program as Mermaid text."""
         text: str = self._native().mermaid()
         return text
+
+
+def _check_nested(result: Any, options: Mapping[str, Any]) -> None:
+    """Raises if a node or tool has started an interrupted run whose interrupts cannot be answered."""
+    if not result.interrupts or options.get("thread_id"):
+        return
+    if (_aio.current_call.get(None) or _superstep.current_call()) is not None:
+        raise RuntimeError(
+            "a node or tool has invoked a program that was interrupted, and its interrupts cannot be "
+            "answered: add the graph as a node with Graph.add(), call interrupt() in the node or tool "
+            "itself, or pass a thread_id and answer them there"
+        )
 
 
 def _modes_of(given: "str | Sequence[str]") -> tuple[list[str], bool]:

@@ -57,6 +57,29 @@ def test_another_object_resumes_a_saved_thread(tmp_path: pathlib.Path) -> None:
     assert graph.invoke(ss.Command(resume=36), thread_id="t")["last"] == "Ada is 36"
 
 
+@pytest.mark.parametrize("is_coroutine", [False, True])
+def test_interrupt_of_an_invoked_graph_is_not_lost(saved: ss.Checkpointer, is_coroutine: bool) -> None:
+    def asking_graph(checkpointer: ss.Checkpointer | None) -> ss.CompiledGraph:
+        g = ss.Graph(State).add("ask", lambda s: {"last": ss.interrupt("name?")})
+        return g.edge(ss.START, "ask").compile(checkpointer=checkpointer)
+
+    def graph_that_invokes(inner: ss.CompiledGraph, **options: Any) -> ss.CompiledGraph:
+        def plain(state: Any) -> dict[str, Any]:
+            return {"log": [i.value for i in inner.invoke({}, **options).interrupts]}
+
+        async def in_loop(state: Any) -> dict[str, Any]:
+            return {"log": [i.value for i in (await inner.ainvoke({}, **options)).interrupts]}
+
+        node: Any = in_loop if is_coroutine else plain
+        return ss.Graph(State).add("o", node).edge(ss.START, "o").compile()
+
+    with pytest.raises(RuntimeError, match="cannot be answered"):
+        graph_that_invokes(asking_graph(None)).invoke({})
+    kept = asking_graph(saved)  # the node can answer the interrupt of a thread
+    assert graph_that_invokes(kept, thread_id="inner").invoke({})["log"] == ["name?"]
+    assert kept.invoke(ss.Command(resume="Ada"), thread_id="inner")["last"] == "Ada"
+
+
 def test_parallel_interrupts_are_answered_by_id(saved: ss.Checkpointer) -> None:
     g = ss.Graph(State).add("ask", lambda i: {"log": [ss.interrupt(i)]})
     g.branch(ss.START, lambda s: [ss.Send("ask", i) for i in range(3)], ["ask"])

@@ -191,8 +191,10 @@ protected:
 /// co_await. No thread is blocked. Use each object for one co_await.
 class [[nodiscard]] sleep_for : public sleep_until {
 public:
-  /// @param length the duration; zero or less resumes the coroutine soon
-  explicit sleep_for(std::chrono::nanoseconds length) noexcept : sleep_until{{}}, length_{length} {}
+  /// @param length the duration; zero or less resumes the coroutine soon, and more than 100 years
+  /// count as 100 years
+  explicit sleep_for(std::chrono::nanoseconds length) noexcept
+      : sleep_until{{}}, length_{length < longest ? length : longest} {}
   /// Computes the end of the wait and starts the timer.
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> frame) {
@@ -201,6 +203,7 @@ public:
   }
 
 private:
+  static constexpr auto longest = std::chrono::nanoseconds{std::chrono::hours{24 * 365 * 100}};
   std::chrono::nanoseconds length_;
 };
 

@@ -24,7 +24,9 @@ public:
 [[nodiscard]] const clock& system_clock() noexcept;
 
 /// Generates ids of the form `<key>-<step>-<n>`, where n counts the ids of one super-step from 0.
-/// The ids depend only on the run, so a replayed run gets the same ids.
+/// They depend only on the run, so a replayed run gets the same ids. If the key is empty, a number
+/// takes its place that no other source has, in any process, so that the messages of two runs can
+/// be merged.
 /// @par Threads
 /// Not thread-safe. A run has one for its barriers, and creates another one for each state that it
 /// computes for routers.
@@ -33,12 +35,15 @@ public:
   /// Creates a source that refers to the texts, which must live as long as it generates ids.
   /// @param run the key, or its first part
   /// @param ns if not empty, the key is `<run>/<ns>`; for nested runs
-  explicit id_source(std::string_view run, std::string_view ns = {}) noexcept
-      : run_{run}, ns_{ns} {}
+  /// @param number takes the place of an empty key; 0: one that no source has had
+  explicit id_source(std::string_view run, std::string_view ns = {},
+                     std::uint64_t number = 0) noexcept
+      : run_{run.empty() ? nullptr : run.data()},
+        size_or_number_{run.empty() ? number : run.size()}, ns_{ns} {}
   /// Deleted, because the source would refer to a temporary text.
   template <std::same_as<std::string> Text>
   // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): the constraint excludes id_source
-  explicit id_source(Text&& run, std::string_view ns = {}) = delete;
+  explicit id_source(Text&& run, std::string_view ns = {}, std::uint64_t number = 0) = delete;
 
   /// Starts a super-step; its ids count from 0.
   void begin_step(std::int64_t step) noexcept {
@@ -47,9 +52,18 @@ public:
   }
   /// Returns the next id of the current super-step.
   [[nodiscard]] std::string next();
+  /// Returns the number in the place of the key; 0 if there is a key.
+  [[nodiscard]] std::uint64_t number() noexcept {
+    if (run_ != nullptr)
+      return 0;
+    return size_or_number_ != 0 ? size_or_number_ : take_number();
+  }
 
 private:
-  std::string_view run_;
+  std::uint64_t take_number() noexcept;
+
+  const char* run_; ///< null: a number takes the place of the key
+  std::uint64_t size_or_number_;
   std::string_view ns_;
   std::int64_t step_ = 0;
   std::uint32_t count_ = 0;

@@ -365,7 +365,7 @@ public:
   /// contain fails the task (graph_errc::unknown_label).
   template <detail::labelling_router<State> R>
   graph& branch(destination from, R route,
-                std::vector<std::pair<detail::body_result<R, State>, destination>> map) {
+                std::vector<detail::path_entry<detail::body_result<R, State>>> map) {
     auto names = std::vector<std::pair<std::string, std::string>>{};
     auto targets = std::vector<std::pair<detail::body_result<R, State>, std::string>>{};
     for (const auto& [label, to] : map) {

@@ -111,7 +111,8 @@ inline constexpr std::uint32_t default_recursion_limit = 25;
 /// copy.
 struct run_config {
   /// Names the run in error texts. The ids of messages and other ids that the run generates begin
-  /// with it, or with the thread_id if it is empty. May be empty.
+  /// with it, or with the thread_id if it is empty. If both are empty, the ids of messages are
+  /// unique, and differ each time.
   std::string run_id{};
   /// The thread (the conversation) that the run belongs to. Required if there is a checkpointer:
   /// without it, the run fails with errc::invalid_argument.

@@ -163,6 +163,39 @@ BOOST_AUTO_TEST_CASE(run_cancelled_in_large_barrier_ends_after_barrier) {
   BOOST_TEST(out.state.total == many);
 }
 
+BOOST_AUTO_TEST_CASE(cancelled_run_that_waits_for_large_barrier_starts_no_nested_run) {
+  auto lane = one_lane{};
+  const auto wide = wide_graph().compile();
+  auto begun = std::atomic<int>{0};
+  auto child = ss::graph<numbers>{};
+  child.add(c, [&](const numbers&) { ++begun; }).edge(ss::start, c);
+  const auto small = child.compile();
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&](const numbers&, ss::runtime rt) -> ss::task<void> {
+    auto nested = rt.invoke(wide, sums{.n = many, .total = 0});
+    co_await nested;
+  });
+  g.add(b, [&](const numbers&, ss::runtime rt) -> ss::task<void> {
+    while (true) {
+      auto rest = ss::sleep_for{1ms};
+      co_await rest;
+      auto nested = rt.invoke(small, numbers{});
+      co_await nested;
+    }
+  });
+  g.edge(ss::start, a).edge(ss::start, b);
+  const auto both = g.compile();
+  auto run = background_run<numbers>{lane.e, both, numbers{}};
+  lane.inside.await_inside(1);
+  run.handle.cancel();
+  BOOST_TEST(lane.run_other() == 1); // the lane has handled the cancellation
+  const auto before = begun.load();
+  std::this_thread::sleep_for(50ms);
+  BOOST_TEST(begun.load() == before);
+  lane.inside.open();
+  BOOST_TEST((run.result().error->code == ss::graph_errc::cancelled));
+}
+
 BOOST_AUTO_TEST_CASE(deadline_ends_run_without_waiting_for_large_barrier) {
   auto lane = one_lane{};
   const auto g = wide_graph().compile();

@@ -2,10 +2,17 @@
 // Retries of bodies in place and of coroutines, and their effect on siblings.
 #include "graphs.hpp"
 
+#include <superstep/checkpoint/memory_checkpointer.hpp>
+
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <chrono>
+#include <latch>
 #include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
 
 using namespace testing;
 
@@ -106,6 +113,81 @@ BOOST_AUTO_TEST_CASE(remaining_tasks_of_step_start_despite_a_failure) {
   const auto graph = g.compile();
   BOOST_CHECK_THROW(e.invoke(graph, numbers{}), ss::graph_error);
   BOOST_TEST(started == 1);
+}
+
+BOOST_AUTO_TEST_CASE(failed_run_with_max_concurrency_does_not_wait_for_an_attempt) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  auto others = std::atomic<int>{0};
+  g.add(a, [&](const numbers&) -> ss::task<ss::update<numbers>> {
+    while (others == 0) {
+      auto rest = ss::sleep_for{std::chrono::milliseconds{1}};
+      co_await rest;
+    }
+    throw std::runtime_error{"a failed"};
+  });
+  g.add(
+      b,
+      [&](const numbers&) -> ss::update<numbers> {
+        ++others;
+        throw std::runtime_error{"b failed"};
+      },
+      quick(2, std::chrono::hours{1}));
+  g.edge(ss::start, a).edge(ss::start, b);
+  auto options = ss::compile_options{};
+  options.checkpointer = ss::memory_checkpointer();
+  const auto graph = g.compile(std::move(options));
+  auto config = ss::run_config{};
+  config.thread_id = "t";
+  config.max_concurrency = 2;
+  const auto result = e.try_invoke(graph, numbers{}, config);
+  BOOST_TEST_REQUIRE(result.error.has_value());
+  BOOST_TEST(result.error->text.find("a failed") != std::string::npos);
+  BOOST_TEST(others.load() == 1);
+}
+
+// The attempt lists the run as ready while its turn still lasts, and the turn may end with a move.
+BOOST_AUTO_TEST_CASE(runs_whose_tasks_are_retried_at_once_can_move) {
+  auto stops = std::atomic<bool>{false};
+  auto g = ss::graph<numbers>{};
+  g.add(
+      a,
+      [](const numbers& s, const ss::runtime& rt) {
+        if (rt.attempt() == 1 && s.n % 3 == 0)
+          throw std::runtime_error{"not yet"};
+        return add_one(s);
+      },
+      quick(2));
+  g.edge(ss::start, a);
+  g.branch(a,
+           [&](const numbers&) { return stops ? ss::destination{ss::end} : ss::destination{a}; });
+  const auto loop = g.compile();
+  auto once = ss::graph<numbers>{};
+  once.add(a, add_one).edge(ss::start, a);
+  const auto first = once.compile();
+  auto config = ss::run_config{};
+  config.recursion_limit = 2'000'000'000;
+  constexpr auto runs = 8;
+  auto e = ss::engine{{.workers = 4}};
+  auto failed = std::atomic<int>{0};
+  auto submitted = std::latch{1};
+  auto ended = std::latch{runs};
+  // a callback starts its runs on its own lane
+  e.submit(first, numbers{}, {}, [&](const ss::run_result<numbers>&) {
+    for (auto i = 0; i < runs; ++i)
+      e.submit(loop, numbers{}, config, [&](const ss::run_result<numbers>& r) {
+        failed += r.error ? 1 : 0;
+        ended.count_down();
+      });
+    submitted.count_down();
+  });
+  submitted.wait();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{1};
+  while (std::chrono::steady_clock::now() < until && e.debug().moved_runs() < 100)
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  stops = true;
+  ended.wait();
+  BOOST_TEST(failed.load() == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -7,6 +7,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
 using namespace testing;
 
 BOOST_AUTO_TEST_SUITE(streams)
@@ -117,6 +122,59 @@ BOOST_AUTO_TEST_CASE(slow_reader_pauses_run) {
   }
   BOOST_TEST(read == 501);
   BOOST_TEST(!stream.result().error.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(stream_with_buffer_for_no_event_still_has_all_events) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);
+  const auto events =
+      all_of(engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::updates, {}, 0));
+  BOOST_TEST(events.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(step_timeout_does_not_include_the_wait_for_the_reader) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(a, add_one).edge(ss::start, a).branch(a, [](const numbers& s) {
+    return s.n < 4 ? ss::destination{a} : ss::destination{ss::end};
+  });
+  constexpr auto limit = std::chrono::milliseconds{200};
+  auto stream = engine_access::stream(e, g.compile({.step_timeout = limit}), numbers{},
+                                      ss::stream_mode::values, {}, 1);
+  auto read = 0;
+  while (stream.next()) {
+    ++read;
+    std::this_thread::sleep_for(1.5 * limit);
+  }
+  BOOST_TEST(read == 5);
+  BOOST_TEST(!stream.result().error.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(update_of_retried_task_is_sent_although_sibling_is_interrupted) {
+  auto e = ss::engine{{.workers = 1}};
+  auto policy = ss::retry_policy{};
+  policy.initial_interval = std::chrono::milliseconds{1};
+  policy.retry_on = [](const std::exception_ptr&) { return true; };
+  auto retried = ss::node_options{};
+  retried.retry = {policy};
+  auto g = ss::graph<numbers>{};
+  g.add(
+      a,
+      [](const numbers& s, const ss::runtime& rt) {
+        if (rt.attempt() == 1)
+          throw std::runtime_error{"not yet"};
+        return add_one(s);
+      },
+      retried);
+  g.add(b, [](const numbers&, ss::runtime rt) -> ss::task<ss::update<numbers>> {
+    static_cast<void>(co_await rt.interrupt("continue?"));
+    co_return ss::update{ss::set<&numbers::total>(1)};
+  });
+  g.edge(ss::start, a).edge(ss::start, b);
+  const auto events =
+      all_of(engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::updates));
+  BOOST_TEST(std::ranges::count(events, "a", &ss::detail::run_event::node) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(coroutine_reads_stream_without_blocking_a_thread) {

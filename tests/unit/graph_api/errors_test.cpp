@@ -274,4 +274,17 @@ BOOST_AUTO_TEST_CASE(resume_completes_run_after_full_disk_failure) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(compiled_graph_takes_no_further_parts) {
+  auto g = logging({"a"});
+  g.edge("__start__", "a");
+  static_cast<void>(g.compile());
+  const auto says_why = [](const ss::compile_error& e) {
+    return has(e.what(), "the graph is already compiled");
+  };
+  BOOST_CHECK_EXCEPTION(g.edge("a", "__end__"), ss::compile_error, says_why);
+  BOOST_CHECK_EXCEPTION(
+      g.on_error([](const json::value&, const ss::runtime&) { return json::object{}; }),
+      ss::compile_error, says_why);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(generated_id_differs_from_those_of_an_earlier_run) {
   auto history = message_list{};
   for (const auto* words : {"one", "two", "three"}) {
     history.push_back(human_message(words));
-    auto ids = id_source{""};
+    auto ids = id_source{"r"};
     ids.begin_step(0);
     auto list = message_list{};
     add_messages{}(list, std::move(history), ids); // the input of a run
@@ -113,14 +113,28 @@ BOOST_AUTO_TEST_CASE(generated_id_differs_from_those_of_an_earlier_run) {
     add_messages{}(list, message_list{ai_message("", {{"", "f", {}}})}, ids);
     history = list;
   }
-  BOOST_TEST(print(history) == "-0-0:one -1-0: -0-1:two -1-1: -0-2:three -1-2:");
-  BOOST_TEST(history.back().tool_calls[0].id == "-1-2-call-0");
-  auto ids = id_source{""};
+  BOOST_TEST(print(history) == "r-0-0:one r-1-0: r-0-1:two r-1-1: r-0-2:three r-1-2:");
+  BOOST_TEST(history.back().tool_calls[0].id == "r-1-2-call-0");
+  auto ids = id_source{"r"};
   auto list = message_list{};
   // the id of a later message of the same update counts as well
-  add_messages{}(list, {human_message("a"), with_id("-0-0", "b")}, ids);
+  add_messages{}(list, {human_message("a"), with_id("r-0-0", "b")}, ids);
   BOOST_TEST(list.size() == 2U);
-  BOOST_TEST(list[0].id == "-0-1");
+  BOOST_TEST(list[0].id == "r-0-1");
+}
+
+BOOST_AUTO_TEST_CASE(messages_of_runs_without_key_can_be_merged) {
+  auto merged = message_list{};
+  for (const auto* words : {"one", "two"}) {
+    auto ids = id_source{""};
+    ids.begin_step(0);
+    auto list = message_list{};
+    add_messages{}(list, {human_message(words), ai_message("answer")}, ids);
+    add_messages{}(merged, std::move(list), ids);
+  }
+  BOOST_TEST_REQUIRE(merged.size() == 4U);
+  BOOST_TEST(merged[0].content == "one");
+  BOOST_TEST(merged[2].content == "two");
 }
 
 BOOST_AUTO_TEST_CASE(tool_call_without_id_gets_id_from_message) {

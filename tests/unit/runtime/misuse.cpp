@@ -74,6 +74,8 @@ void use(ss::graph<chat>& g) {
   g.add(tools, [](const tool_call& t) { return ss::update{ss::set<&chat::messages>(t.name)}; });
   g.edge(ss::start, agent);
   g.branch(agent, [](const chat&) { return ss::destination{tools, tool_call{"t"}}; });
+  g.branch(agent, [](const chat&) { return true; }, {{true, agent}, {false, "agent"}});
+  g.branch(agent, [](const chat&) { return make_name(); }, {{"left", agent}, {"right", ss::end}});
   auto n = 3;
   auto more = ss::update{ss::set<&numbers::n>(n), ss::set<&numbers::count>(1), // a constant fits
                          ss::set<&numbers::price>(n), ss::set<&numbers::is_set>(true),
@@ -147,5 +149,7 @@ void use(ss::graph<chat>& g) {
   static_cast<void>(ss::state_snapshot{}.as<chat>());
 #elif MISUSE == 27 // a pointer into the message of a temporary
   static_cast<void>(ss::message_event{}.get_if<std::string>());
+#elif MISUSE == 28 // texts as labels of a router that returns a bool
+  g.branch(agent, [](const chat&) { return true; }, {{"no", agent}, {"yes", agent}});
 #endif
 }

@@ -36,6 +36,19 @@ std::string label_text(const L& label) {
   }
 }
 
+/// An entry of a path map: a label and its target.
+template <route_label L>
+struct path_entry {
+  path_entry(L said, destination target) : label{std::move(said)}, to{target} {}
+  /// Deleted, because a text would count as `true`.
+  path_entry(const char*, destination)
+    requires std::same_as<L, bool>
+  = delete;
+
+  L label;
+  destination to;
+};
+
 template <class F, class State>
 concept labelling_router = body_arguments<F, State> && route_label<body_result<F, State>>;
 

@@ -145,6 +145,8 @@ using program_ptr = std::shared_ptr<const program>;
 /// json_graph; not for users.
 class program_builder {
 public:
+  // The functions that add parts throw compile_error after compile().
+
   /// Adds a channel and returns its number.
   std::uint32_t add_channel(std::unique_ptr<const channel> c);
   /// Sets the function that creates a state with initial values.
@@ -187,6 +189,7 @@ private:
     branch_entry entry;
   };
 
+  void expect_open() const;
   [[nodiscard]] std::vector<fault> check(const program&) const;
   void check_edge(const program&, const edge&, std::vector<fault>&) const;
   void check_target(const program&, std::string_view target, std::string_view from,
