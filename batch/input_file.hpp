@@ -21,8 +21,8 @@ struct input_file {
   std::string header;      ///< bytes before the first row: the names of the columns
   std::uint64_t lines = 0; ///< number of lines in `header`
 
-  /// Whether a line consists of white space only, so that it contains no row. Separators of a
-  /// table's columns are not white space.
+  /// Whether a line consists of white space only, so that it is skipped. Separators of a table's
+  /// columns are not white space.
   [[nodiscard]] bool is_blank(std::string_view line) const noexcept;
   /// Returns the part of the file with the rows.
   [[nodiscard]] reading_range rows(std::uint64_t end = UINT64_MAX) const noexcept {

@@ -178,18 +178,6 @@ std::string rows_file_of(const batch_options& job) {
   return job.output;
 }
 
-/// Returns the command that scores the rows of a job after it has ended.
-std::string score_command(const batch_options& job, const gold_options& gold) {
-  auto out = "superstep score " + rows_file_of(job) + " --gold " + gold.field;
-  if (!gold.file.empty())
-    out += " --gold-file " + gold.file;
-  if (!gold.file.empty() && !job.id_field.empty())
-    out += " --id-field " + job.id_field;
-  if (!gold.answer.empty())
-    out += " --answer " + gold.answer;
-  return out + (gold.judge.empty() ? " --score " + gold.method : " --judge " + gold.judge);
-}
-
 /// Fails if the rows of the job cannot be scored as the options request.
 result<void> check_scores(const run_arguments& given, const batch_options& job, const agent& a) {
   if (given.gold.field.empty()) {
@@ -206,7 +194,7 @@ result<void> check_scores(const run_arguments& given, const batch_options& job, 
     return error{errc::invalid_argument,
                  "--gold: needs an output with JSON lines, not CSV; run the job without --gold, "
                  "and then: " +
-                     score_command(job, given.gold)};
+                     score_command(rows_file_of(job), gold_of(given, job))};
   const auto knows_members = !a.spec().response || !job.response_fields.empty();
   if (!given.gold.answer.empty() && knows_members)
     if (auto checked =

@@ -217,9 +217,8 @@ void add_report_options(CLI::App& verb, run_arguments& into) {
       ->check(not_empty());
   add_gold_options(verb, into.gold);
   add_number(verb, "--trace-mb", into.trace_mb, "Maximum size of the trace in MB", 1, 10'000);
+  verb.get_option("--trace-mb")->needs(verb.get_option("--trace"));
 }
-
-namespace {} // namespace
 
 std::vector<std::string> response_fields_of(const agent& a) {
   auto out = std::vector<std::string>{};

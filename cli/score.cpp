@@ -70,10 +70,8 @@ batch_options judge_job_of(const std::string& output) {
 result<results::score_summary> score_with_judge(const results::score_options& options,
                                                 const gold_options& gold) {
   if (is_stop_requested())
-    return error{errc::cancelled,
-                 "the job was stopped, so the judge does not run; superstep score " +
-                     options.output + " --gold " + gold.field + " --judge " + gold.judge +
-                     " scores the rows"};
+    return error{errc::cancelled, "the job was stopped, so the judge does not run; " +
+                                      score_command(options.output, gold) + " scores the rows"};
   auto job = run_arguments{};
   job.agent = gold.judge;
   job.progress = gold.progress;
@@ -182,6 +180,17 @@ results::score_options score_options_of(const std::string& output, const gold_op
   options.delimiter = gold.delimiter;
   options.files = gold.files;
   return options;
+}
+
+std::string score_command(const std::string& rows, const gold_options& gold) {
+  auto out = "superstep score " + rows + " --gold " + gold.field;
+  if (!gold.file.empty())
+    out += " --gold-file " + gold.file;
+  if (!gold.file.empty() && !gold.id_field.empty())
+    out += " --id-field " + gold.id_field;
+  if (!gold.answer.empty())
+    out += " --answer " + gold.answer;
+  return out + (gold.judge.empty() ? " --score " + gold.method : " --judge " + gold.judge);
 }
 
 void add_score_files(std::vector<used_file>& into, const std::string& output,

@@ -47,6 +47,9 @@ void add_gold_options(CLI::App& verb, gold_options& into);
 [[nodiscard]] results::score_options score_options_of(const std::string& output,
                                                       const gold_options& gold);
 
+/// Returns the command that scores the rows of a file.
+[[nodiscard]] std::string score_command(const std::string& rows, const gold_options& gold);
+
 /// Adds the files that scoring the rows of an output reads and writes.
 void add_score_files(std::vector<used_file>& into, const std::string& output,
                      const gold_options& gold);

@@ -78,7 +78,8 @@ result<gold_file> gold_file::open(const score_options& options, const std::strin
                        path + ':' + std::to_string(place.number) + ": " + line.error().text};
         const auto key = find_row_key(*line, options.id_field, place.number);
         out.facts_.add_line(*line, options.field, key);
-        out.is_numbered_ = out.is_numbered_ && key == std::to_string(place.number);
+        const auto is_numbered = key != find_row_key(*line, options.id_field, place.number + 1);
+        out.is_numbered_ = is_numbered && (out.is_numbered_ || out.rows_.empty());
         out.rows_.push_back({key_hash(key), place});
         return true;
       });

@@ -70,7 +70,7 @@ private:
   record_file file_;
   std::string id_field_;
   std::vector<indexed_line> rows_; ///< sorted by hash
-  bool is_numbered_ = true;        ///< whether the ids are the numbers of the lines
+  bool is_numbered_ = false; ///< whether the lines have no ids, so that their numbers are used
   gold_facts facts_;
 };
 

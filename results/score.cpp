@@ -289,7 +289,7 @@ std::string scores_path_of(const std::string& output) {
 }
 
 result<void> check_replaced_scores(const std::string& path) {
-  return check_replaced(path, {"id", "score", "status", "answer", "gold", "gold_field", "method"});
+  return check_replaced(path, {"id", "score", "status", "answer", "gold"});
 }
 
 result<score_summary> score_rows(const score_options& options, const row_scorer& score_of) {

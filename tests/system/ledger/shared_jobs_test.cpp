@@ -333,6 +333,14 @@ BOOST_AUTO_TEST_CASE(failed_rows_run_again_on_request) {
   const auto dead = files.job.folder / "dead.jsonl";
   BOOST_TEST(files.exported({"--dead", dead}).size() == 100U);
   BOOST_TEST(read_file(dead).find("row-7") != std::string::npos);
+  BOOST_TEST(files.exported({"--dead", dead}).size() == 100U); // replaces an earlier export
+  const auto input = read_file(files.job.input);
+  const auto refused = files.call({"jobs", "export", "--output", "-"}, {"--dead", files.job.input});
+  BOOST_TEST(refused.exit_code == 1);
+  BOOST_TEST(refused.err.find("--dead: " + files.job.input + ": would be overwritten") !=
+                 std::string::npos,
+             refused.err);
+  BOOST_TEST(read_file(files.job.input) == input);
   files.write_model("2\\+(\\d+)");
   BOOST_TEST(files.call({"jobs", "retry-dead"}).out == "1 failed row will run again\n");
   BOOST_TEST(files.worker()->wait().exit_code == 0);
@@ -422,6 +430,12 @@ BOOST_AUTO_TEST_CASE(interrupted_submit_continues) {
              "30000 30000");
   const auto again = files.call({"submit", files.job.agent, "--input", files.job.input});
   BOOST_TEST(again.out.find("it was submitted before") != std::string::npos, again.out);
+  const auto part =
+      files.call({"submit", files.job.agent, "--input", files.job.input, "--limit", "20000"});
+  BOOST_TEST(part.exit_code == 1);
+  BOOST_TEST(part.err.find("was submitted with 30000 rows, and this command selects 20000") !=
+                 std::string::npos,
+             part.err);
   files.job.write("in.jsonl",
                   "{\"id\":\"1\",\"messages\":[{\"role\":\"user\",\"content\":\"2+2\"}]}\n");
   const auto other = files.call({"submit", files.job.agent, "--input", files.job.input});

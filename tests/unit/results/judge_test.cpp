@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,9 @@ struct judged_output : output_files {
     return write("judged.jsonl", text);
   }
 
-  std::string path = write("judge.jsonl", "an earlier file");
+  std::string path =
+      write("judge.jsonl", R"({"question":"","answer":"","gold":1,"columns":{},"id":"old"})"
+                           "\n");
   score_options options;
   std::uint64_t rows = 0;
 };
@@ -75,6 +78,21 @@ BOOST_AUTO_TEST_CASE(judge_reads_rows_with_answer_and_expected_answer) {
   BOOST_TEST(text_at(lines[0], "gold") == "1");
   BOOST_TEST(text_at(lines[0].at("columns").as_object(), "city") == "Rome");
   BOOST_TEST(text_at(lines[1], "id").starts_with("b@"));
+}
+
+BOOST_AUTO_TEST_CASE(other_files_are_not_replaced_by_rows_of_judge) {
+  for (const auto* theirs : {"an earlier file\n", "an earlier file", "{\"id\":\"a\"}\n",
+                             "{\"question\":\"\",\"answer\":\"\",\"gold\":\"\",\"id\":\"1\"}\n"}) {
+    static_cast<void>(write("judge.jsonl", theirs));
+    const auto refused = write_judge_rows(options, path);
+    BOOST_REQUIRE(refused.has_error());
+    BOOST_TEST(refused.error().text.find("judge.jsonl: would be overwritten") != std::string::npos,
+               refused.error().text);
+    auto in = std::ifstream{path};
+    BOOST_TEST((std::string{std::istreambuf_iterator<char>{in}, {}}) == theirs);
+  }
+  static_cast<void>(write("judge.jsonl", ""));
+  BOOST_TEST(write_judge_rows(options, path).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(id_of_judged_row_depends_on_its_answer) {

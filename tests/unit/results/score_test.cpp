@@ -394,6 +394,42 @@ BOOST_AUTO_TEST_CASE(rows_without_id_are_matched_by_line_number) {
   BOOST_TEST(score_file(options).value().scores.sum() == 2.0);
 }
 
+BOOST_AUTO_TEST_CASE(repeated_ids_of_gold_file_are_errors) {
+  auto options = score_options{};
+  options.output = write("out.jsonl", ok_line("a", "x") + ok_line("b", "y"));
+  options.field = "gold";
+  for (const auto* lines : {"id,gold\na,x\nb,y\na,z\n", "id,gold\na,x\na,x\nb,y\nb,y\n"}) {
+    options.gold_file = write("gold.csv", lines);
+    const auto refused = score_file(options);
+    BOOST_REQUIRE(refused.has_error());
+    BOOST_TEST(refused.error().text.find("have the same id \"") != std::string::npos,
+               refused.error().text);
+  }
+  options.gold_file = write("gold.csv", "id,gold\na,x\nb,x\n");
+  BOOST_TEST(score_file(options).value().scores.sum() == 1.0);
+}
+
+// The first line of a table has the names of its columns, so that its rows begin with line 2.
+BOOST_AUTO_TEST_CASE(numbered_table_does_not_match_numbered_json_lines) {
+  auto options = score_options{};
+  options.field = "gold";
+  options.gold_file = write("gold.csv", "gold\nx\ny\n");
+  options.output = write("out.jsonl", ok_line("1", "x") + ok_line("2", "y"));
+  options.input = write("in.jsonl", "{\"text\":\"x\"}\n{\"text\":\"y\"}\n");
+  for (const auto& refused : {check_gold(options), result<void>{score_file(options).error()}}) {
+    BOOST_REQUIRE(refused.has_error());
+    BOOST_TEST(refused.error().text.find("add a column id") != std::string::npos,
+               refused.error().text);
+  }
+  options.input.clear();
+  options.output = write("out.jsonl", ok_line("2", "x") + ok_line("3", "y")); // of a table
+  BOOST_TEST(score_file(options).value().scores.sum() == 2.0);
+  // A table with ids may have no answer to the row 1, even if its ids are those of its lines.
+  options.gold_file = write("gold.csv", "id,gold\n2,x\n3,y\n");
+  options.output = write("out.jsonl", ok_line("1", "x") + ok_line("2", "x"));
+  BOOST_TEST(score_file(options).value().scored == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(unusable_expected_answers_are_errors) {
   auto options = score_options{};
   options.output = write("out.jsonl", ok_line("a", "1"));
