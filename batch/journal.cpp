@@ -198,8 +198,11 @@ result<void> apply(dom::array fields, const std::string& path, journal_content& 
     into.counts += counts;
     into.unlisted += counts;
   } else if (kind == "view") {
-    into.view =
-        view_record{number_at(fields, 1), number_at(fields, 2), std::string{text_at(fields, 3)}};
+    auto next = view_record{number_at(fields, 1), number_at(fields, 2),
+                            std::string{text_at(fields, 3)}, number_at(fields, 2)};
+    if (into.view && into.view->inode == next.inode)
+      next.size_before = into.view->size;
+    into.view = std::move(next);
   } else if (kind == "rebuild") {
     into.begin_rebuild();
   } else if (kind == "rebuilt") {
@@ -258,7 +261,9 @@ void journal_content::set_header(job_header next) {
 
 void journal_content::mark_done(key_digest key, bool has_failed) {
   done.insert(key);
-  if (!has_failed)
+  if (has_failed)
+    failed.insert(key);
+  else
     starts.erase(key);
 }
 
@@ -271,6 +276,7 @@ void journal_content::begin_rebuild() {
   if (!std::exchange(needs_rebuild, true))
     before_rebuild_ = counts;
   done.clear();
+  failed.clear();
   bad_lines.clear();
   ok = dead = output_end = dead_end = rows_with_failed_calls = damaged_lines = 0;
   counts = {};

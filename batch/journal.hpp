@@ -29,7 +29,9 @@
 //                                              at byte DEAD
 //     ["spent",[…counts]]                      a row ended, but its end does not count and it runs
 //                                              again
-//     ["view",INODE,SIZE,FORM]                 the output is derived from the rows file
+//     ["view",INODE,SIZE,FORM]                 the output is derived from the rows file; it is
+//                                              complete, or FORM is empty and a write starts, after
+//                                              which it has SIZE bytes
 //     (row_view.hpp)
 //                                              and is the file INODE; FORM is empty while rows are
 //                                              written, then it has SIZE bytes
@@ -81,8 +83,11 @@ inline constexpr std::string_view rows_layout = "rows";
 /// Describes an output that is derived from the rows file.
 struct view_record {
   std::uint64_t inode = 0;
-  std::uint64_t size = 0; ///< its size when the last run ended
-  std::string form;       ///< its columns, format and order; empty if it is not complete
+  /// Its size when the last run ended; if it is not complete, the size after the last write that
+  /// has started.
+  std::uint64_t size = 0;
+  std::string form;              ///< its columns, format and order; empty if it is not complete
+  std::uint64_t size_before = 0; ///< size in the record before, which may still be the size
 };
 
 /// Counts of one row, or their sums over several rows.
@@ -110,7 +115,8 @@ struct row_counts {
 struct journal_content {
   std::optional<job_header> header;
   std::optional<view_record> view;
-  boost::unordered_flat_set<key_digest> done; ///< rows that succeeded or failed
+  boost::unordered_flat_set<key_digest> done;   ///< rows that succeeded or failed
+  boost::unordered_flat_set<key_digest> failed; ///< those of `done` that failed
   /// The number of starts of each row that is unfinished, or that --retry-dead may start again.
   boost::unordered_flat_map<key_digest, std::uint32_t> starts;
   boost::unordered_flat_set<std::uint64_t> bad_lines; ///< numbers of invalid input lines

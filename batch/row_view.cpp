@@ -56,12 +56,15 @@ row_view::row_view(job_files& files, const batch_options& options,
     fields_.emplace(*std::move(columns), options.format);
 }
 
-/// Whether the file at the output's path is the one that the journal describes.
+/// Whether the file at the output's path is the one that the journal describes. After a crash, its
+/// last write may be missing.
 bool row_view::is_of_this_job() const {
   const auto& known = files_.content.view;
   struct stat info {};
-  return known && ::stat(files_.paths.view.c_str(), &info) == 0 && info.st_ino == known->inode &&
-         (known->form.empty() || static_cast<std::uint64_t>(info.st_size) == known->size);
+  if (!known || ::stat(files_.paths.view.c_str(), &info) != 0 || info.st_ino != known->inode)
+    return false;
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  return size == known->size || (known->form.empty() && size == known->size_before);
 }
 
 bool row_view::is_current() const {
@@ -216,12 +219,42 @@ result<void> row_view::put_line(std::string_view line) {
 result<void> row_view::flush() {
   if (bytes_.empty())
     return {};
-  const auto is_aborted = [this] { return stop_.current() == stop_request::abort; };
-  auto written = is_piped_ ? out_.append_to_stream(bytes_, is_aborted) : out_.append(bytes_);
+  auto written = is_piped_ ? append_to_pipe() : append_to_file();
   has_failed_ = !written;
   size_ += bytes_.size();
   bytes_.clear();
   return written;
+}
+
+result<void> row_view::append_to_pipe() {
+  return out_.append_to_stream(bytes_, [this] { return stop_.current() == stop_request::abort; });
+}
+
+/// The record comes first: if the process dies, the next run knows which size the output may have.
+result<void> row_view::append_to_file() {
+  if (auto same = expect_untouched(); !same)
+    return same;
+  if (auto recorded = record(size_ + bytes_.size(), {}); !recorded)
+    return recorded;
+  auto written = out_.append(bytes_);
+  if (!written)
+    if (const auto size = out_.size())
+      static_cast<void>(record(*size, {})); // part of the bytes may have been written
+  return written;
+}
+
+/// Fails if another process has removed, replaced or changed the output.
+result<void> row_view::expect_untouched() const {
+  const auto now = out_.size();
+  if (!now)
+    return now.error();
+  if (*now == size_ && out_.has_its_name())
+    return {};
+  return error{errc::invalid_argument,
+               out_.path() +
+                   " was removed, replaced or changed while the job ran; finished rows are "
+                   "safe in " +
+                   files_.output.path() + ", rerun to write it again"};
 }
 
 result<void> row_view::finish() {
@@ -239,6 +272,8 @@ result<void> row_view::finish() {
     written = flush();
   if (!written || is_piped_)
     return written;
+  if (auto same = expect_untouched(); !same)
+    return same;
   if (auto synced = out_.sync(); !synced)
     return synced;
   if (auto recorded = record(size_, form_); !recorded)

@@ -81,6 +81,9 @@ private:
   result<void> put_line(std::string_view line);
   result<std::string_view> read(line_place line);
   result<void> flush();
+  result<void> append_to_pipe();
+  result<void> append_to_file();
+  [[nodiscard]] result<void> expect_untouched() const;
   result<void> record(std::uint64_t size, std::string_view form);
 
   job_files& files_;

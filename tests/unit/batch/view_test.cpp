@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outputs that are derived from the rows file: --fields, CSV and --order input.
+#include "batch/journal.hpp"
 #include "batch/row_fields.hpp"
 #include "job_fixture.hpp"
 #include "support/file_size_limit.hpp"
@@ -7,6 +8,9 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <functional>
+
+#include <sys/stat.h>
 
 BOOST_AUTO_TEST_SUITE(view)
 
@@ -363,6 +367,21 @@ void resume_and_compare(const snapshot& crashed, row_order order) {
     BOOST_TEST(resumed->runner.runs.count(key) == 0U, key << " had finished and ran again");
 }
 
+/// Returns a journal whose records of the output have the inode of a copy.
+std::string with_inode(const std::string& journal, std::uint64_t inode) {
+  auto out = std::string{};
+  auto in = std::istringstream{journal};
+  for (auto line = std::string{}; std::getline(in, line);) {
+    const auto fields = parse_json(line.substr(std::min(line.size(), std::size_t{9})));
+    if (fields && fields->at(0) == "view")
+      append_view(out, inode, fields->at(2).to_number<std::uint64_t>(),
+                  std::string{fields->at(3).as_string()});
+    else
+      out += line + '\n';
+  }
+  return out;
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(job_killed_at_any_write_resumes_to_same_output) {
@@ -385,6 +404,94 @@ BOOST_AUTO_TEST_CASE(torn_output_is_written_again_on_resume) {
         auto torn = whole;
         torn[name].resize(size - cut);
         resume_and_compare(torn, order);
+      }
+    }
+  }
+}
+
+namespace {
+
+/// Calls a function before a row ends.
+class disturbed_runner final : public row_runner {
+public:
+  disturbed_runner(int row, std::function<void()> disturb)
+      : row_{row}, disturb_{std::move(disturb)} {}
+  std::unique_ptr<running_row> submit(row_request request, done_function done) override {
+    if (++rows_ == row_)
+      disturb_();
+    done(echo(request));
+    return std::make_unique<no_handle>();
+  }
+
+private:
+  int row_;
+  int rows_ = 0;
+  std::function<void()> disturb_;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(output_changed_while_job_runs_is_an_error) {
+  namespace fs = std::filesystem;
+  for (const auto order : {row_order::input, row_order::completion})
+    for (const auto row : {2, rows})
+      for (const auto* change : {"remove", "replace", "append", "cut"}) {
+        auto job = view_job(order);
+        const auto path = job->folder / "out.csv";
+        auto runner = disturbed_runner{row, [&] {
+                                         if (change == std::string_view{"remove"}) {
+                                           fs::remove(path);
+                                         } else if (change == std::string_view{"replace"}) {
+                                           fs::rename(path, job->folder / "moved");
+                                           write_file(path, "mine\n");
+                                         } else if (change == std::string_view{"append"}) {
+                                           std::ofstream{path, std::ios::app} << "mine\n";
+                                         } else {
+                                           write_file(path, "");
+                                         }
+                                       }};
+        BOOST_TEST_CONTEXT(change << " at row " << row) {
+          const auto stopped = run_batch(job->options, runner, job->progress, job->stop);
+          BOOST_REQUIRE(!stopped.has_value());
+          BOOST_TEST(stopped.error().text.find("out.csv was removed, replaced or changed") !=
+                         std::string::npos,
+                     stopped.error().text);
+          const auto theirs = fs::exists(path) ? job->file("out.csv") : "";
+          BOOST_TEST(job->run().value().left() == 0U);
+          BOOST_TEST(job->file("out.csv") == expected_csv());
+          if (change == std::string_view{"replace"} || change == std::string_view{"append"})
+            BOOST_TEST(job->file("out.csv.old-1") == theirs);
+        }
+      }
+}
+
+// The journal then only has records of writes that have started.
+BOOST_AUTO_TEST_CASE(output_changed_after_a_crash_is_kept) {
+  for (const auto order : {row_order::input, row_order::completion}) {
+    const auto moments = all_moments(order, false);
+    for (const auto& moment : moments) {
+      if (!moment.contains("out.csv") || moment.at("out.csv").empty())
+        continue;
+      for (const auto& theirs : {moment.at("out.csv") + "mine\n", std::string{"mine\n"}}) {
+        auto job = view_job(order);
+        for (const auto& [name, bytes] : moment)
+          write_file(job->folder / name, bytes);
+        struct ::stat info {};
+        BOOST_TEST_REQUIRE(::stat((job->folder / "out.csv").c_str(), &info) == 0);
+        write_file(job->folder / "out.journal", with_inode(moment.at("out.journal"), info.st_ino));
+        BOOST_TEST(job->run().has_value());
+        BOOST_TEST(!std::filesystem::exists(job->folder / "out.csv.old-1"));
+
+        auto changed = view_job(order);
+        for (const auto& [name, bytes] : moment)
+          write_file(changed->folder / name, bytes);
+        write_file(changed->folder / "out.csv", theirs);
+        BOOST_TEST_REQUIRE(::stat((changed->folder / "out.csv").c_str(), &info) == 0);
+        write_file(changed->folder / "out.journal",
+                   with_inode(moment.at("out.journal"), info.st_ino));
+        BOOST_TEST(changed->run().has_value());
+        BOOST_TEST(changed->file("out.csv") == expected_csv());
+        BOOST_TEST(changed->file("out.csv.old-1") == theirs);
       }
     }
   }
