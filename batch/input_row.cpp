@@ -5,6 +5,7 @@
 #include "base/utf8.hpp"
 #include "element_json.hpp"
 #include "json_text.hpp"
+#include "written_line.hpp"
 
 #include <superstep/base/detail/assert.hpp>
 
@@ -27,13 +28,11 @@ namespace dom = simdjson::dom;
 using detail::bad_member;
 using detail::quoted_excerpt;
 
-// The members of each format; all others are columns. All lists contain `error`, so that a file of
-// dead letters can be used as input.
-constexpr auto openai_members = std::array<std::string_view, 4>{"method", "url", "body", "error"};
+// The members of each format; all others are columns.
+constexpr auto openai_members = std::array<std::string_view, 3>{"method", "url", "body"};
 constexpr auto native_members =
-    std::array<std::string_view, 5>{"input", "thread_id", "config", "tags", "error"};
-constexpr auto chat_members = std::array<std::string_view, 2>{"messages", "error"};
-constexpr auto columns_members = std::array<std::string_view, 1>{"error"};
+    std::array<std::string_view, 4>{"input", "thread_id", "config", "tags"};
+constexpr auto chat_members = std::array<std::string_view, 1>{"messages"};
 
 std::span<const std::string_view> members_of(row_shape shape) noexcept {
   switch (shape) {
@@ -42,7 +41,7 @@ std::span<const std::string_view> members_of(row_shape shape) noexcept {
   case row_shape::native:
     return native_members;
   case row_shape::columns:
-    return columns_members;
+    return {};
   case row_shape::chat:
     break;
   }
@@ -101,6 +100,25 @@ result<void> check_unique(dom::object row) {
   if (const auto twice = std::ranges::adjacent_find(names); twice != names.end())
     return error{errc::parse_failed, "duplicate member " + quoted_excerpt(*twice)};
   return {};
+}
+
+// Returns the text of the line from which a dead letter was made: without the error that the job
+// added, and with the line's own column `error`, which that error contains. Returns nullopt if the
+// line is not a dead letter.
+std::optional<std::string> line_of_letter(dom::object row) {
+  auto failure = dom::element{};
+  if (row.at_key("error").get(failure) != simdjson::SUCCESS || !detail::is_row_error(failure))
+    return std::nullopt;
+  auto out = std::string{"{"};
+  for (auto [name, value] : row) {
+    if (name == "error" && failure["column"].get(value) != simdjson::SUCCESS)
+      continue;
+    out += out.size() > 1 ? "," : "";
+    detail::append_quoted(out, name);
+    out += ':';
+    out += simdjson::minify(value);
+  }
+  return out + '}';
 }
 
 // Returns the members of a row that its format does not use, as the text of a JSON object.
@@ -430,18 +448,24 @@ result<void> row_parser::impl::parse(std::string_view line, input_row& into) {
   auto object = read_object(line);
   if (!object)
     return object.error();
+  if (auto checked = check_unique(*object); !checked)
+    return checked.error();
+  into.has_error = has(*object, "error");
+  if (auto original = into.has_error ? line_of_letter(*object) : std::nullopt) {
+    text = *std::move(original);
+    object = read_object(text);
+    if (!object)
+      return object.error();
+  }
   const auto row = *object;
   auto found = read_shape(row);
   if (!found)
     return found.error();
-  if (auto checked = check_unique(row); !checked)
-    return checked.error();
   if (format.id_field.empty() && has(row, "custom_id") && has(row, "id") &&
       *found != row_shape::openai && *found != row_shape::native)
     return error{errc::parse_failed, R"("custom_id" and "id" are both present; use only one, or )"
                                      R"(name the one to use with --id-field)"};
   into.shape = *found;
-  into.has_error = has(row, "error");
   into.id_member = format.id_field.empty() ? default_id_member(row, *found) : format.id_field;
   into.key_name = into.id_member == "custom_id" || *found == row_shape::openai ? "custom_id" : "id";
   auto read = read_key(row, format, into);

@@ -37,7 +37,7 @@ struct input_row {
   row_request request;               ///< the row to run
   std::uint64_t line = 0;            ///< line number; 0 if the caller of parse() passed none
   bool is_numbered = false; ///< whether the line has no key, so the line number is used as the key
-  bool has_error = false;   ///< whether the line has an `error` member, as dead letters have
+  bool has_error = false;   ///< whether the line has an `error` member: a dead letter, or a column
   /// The members that are not used otherwise, as the text of a JSON object; empty if there are
   /// none. They are copied to the output line.
   std::string columns;
@@ -51,8 +51,8 @@ struct input_row {
 
 /// Parses and checks the lines of one file. It rejects lines that are not JSON, lines in another
 /// format than the first valid line, and members that are duplicate, missing or of the wrong type.
-/// Unknown members are columns, which are copied to the output. An `error` member is accepted and
-/// ignored, so that dead letters can be used as input.
+/// Unknown members are columns, which are copied to the output. A dead letter is read as the line
+/// that it was made of, so that a file of dead letters can be used as input.
 ///
 /// One thread at a time may use a parser, because it reuses its buffers. docs/batch-files.md
 /// describes the formats.

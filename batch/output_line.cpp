@@ -3,6 +3,7 @@
 #include "output_line.hpp"
 
 #include "json_text.hpp"
+#include "written_line.hpp"
 
 #include <superstep/messages/message_json.hpp>
 
@@ -49,8 +50,9 @@ std::string_view code_of(const row_error& why) noexcept {
   return why.code.empty() ? why.kind : why.code;
 }
 
+/// @param column the JSON text of the column `error` of the row; empty if it has none
 void append_error(std::string& out, const row_error& why, std::uint64_t line = 0,
-                  std::string_view key = {}) {
+                  std::string_view key = {}, std::string_view column = {}) {
   out += '{';
   append_text_member(out, "kind", why.kind);
   append_text_member(out, "code", code_of(why));
@@ -69,6 +71,10 @@ void append_error(std::string& out, const row_error& why, std::uint64_t line = 0
     append_number_member(out, "line", line);
   if (!key.empty())
     append_text_member(out, "id", key);
+  if (!column.empty()) {
+    append_member(out, "column");
+    out += column;
+  }
   out += '}';
 }
 
@@ -262,6 +268,44 @@ void append_openai(std::string& out, const row_origin& row, const row_outcome& o
   out += "}\n";
 }
 
+/// The beginning of a dead letter.
+struct letter_start {
+  std::string text;   ///< a JSON object without its closing brace and without `error`
+  std::string column; ///< the JSON text of the line's column `error`; empty if it has none
+};
+
+/// Returns the members of an input line that may have a member `error`, or is that of a sample,
+/// which needs its own key. The text of any other line is used as it is.
+letter_start letter_of_members(const row_origin& row, simdjson::dom::object line) {
+  auto out = letter_start{.text = "{", .column = {}};
+  const auto begin = [&](std::string_view name) {
+    out.text += out.text.size() > 1 ? "," : "";
+    append_quoted(out.text, name);
+    out.text += ':';
+  };
+  auto needs_key = row.sample != 0;
+  for (auto [name, value] : line) {
+    auto column = simdjson::dom::element{};
+    if (needs_key && name == row.id_member) {
+      begin(name);
+      append_quoted(out.text, row.key);
+      needs_key = false;
+    } else if (name != "error") {
+      begin(name);
+      out.text += simdjson::minify(value);
+    } else if (!is_row_error(value)) {
+      out.column = simdjson::minify(value);
+    } else if (value["column"].get(column) == simdjson::SUCCESS) { // a dead letter of such a line
+      out.column = simdjson::minify(column);
+    }
+  }
+  if (needs_key) {
+    begin(row.id_member);
+    append_quoted(out.text, row.key);
+  }
+  return out;
+}
+
 } // namespace
 
 void describe(row_origin& origin, input_row& row) {
@@ -289,27 +333,26 @@ void append_output_line(std::string& out, const row_origin& row, const row_outco
 
 void append_dead_line(std::string& out, const row_origin& row, std::string_view input_line,
                       const row_error& why) {
-  auto text = std::string{input_line};
-  const auto is_sample = row.sample != 0;
-  if (row.has_error || is_sample) {
-    // The input line is a dead letter of an earlier job: remove its old error. Or it is a sample,
-    // which needs its own key. This is rare, so it may cost a JSON document.
-    if (auto parsed = parse_json(text); parsed && parsed->is_object()) {
-      auto& members = parsed->as_object();
-      members.erase("error");
-      if (is_sample)
-        members[row.id_member] = row.key;
-      text = to_text(*parsed);
-    }
-  }
   // The line was parsed as an object, so its last brace closes the object: append members there.
-  text.resize(text.find_last_of('}'));
+  auto letter =
+      letter_start{.text = std::string{input_line.substr(0, input_line.rfind('}'))}, .column = {}};
+  auto parser = simdjson::dom::parser{};
+  auto object = simdjson::dom::object{};
+  if (row.has_error || row.sample != 0)
+    if (parser.parse(input_line.data(), input_line.size()).get(object) == simdjson::SUCCESS)
+      letter = letter_of_members(row, object);
+  auto& text = letter.text;
+  if (row.is_numbered && row.sample == 0) // the line number differs in the file of dead letters
+    append_text_member(text, row.key_name, row.key);
   out += text;
-  if (row.is_numbered && !is_sample) // the line number differs in the file of dead letters
-    append_text_member(out, row.key_name, row.key);
+  // Other readers of the letter find its key in the members that key_of() knows, if it is there.
+  text += '}';
+  const auto is_key_found =
+      parser.parse(text).get(object) == simdjson::SUCCESS && key_of(object) == row.key;
+  const auto needs_key = row.has_foreign_key || (!is_key_found && !row.key.empty());
   append_member(out, "error");
-  append_error(out, why, row.line,
-               row.has_foreign_key ? std::string_view{row.key} : std::string_view{});
+  append_error(out, why, row.line, needs_key ? std::string_view{row.key} : std::string_view{},
+               letter.column);
   out += "}\n";
 }
 

@@ -56,8 +56,9 @@ inline constexpr std::string_view duplicate_key_kind = "duplicate_key";
 
 /// Appends the row's line of out.dead.jsonl: the input line with its `error` member added or
 /// replaced. A line without a key gets its line number as key, and the line of a repeated row gets
-/// the key of its sample. The error contains the line number in the input, and the key if
-/// row_origin::has_foreign_key is set.
+/// the key of its sample. The error contains the line number in the input, the key if
+/// row_origin::has_foreign_key is set or key_of() does not find it, and a column `error` of the
+/// line.
 /// @param input_line the JSON text of the line; for a record of a table, see table_columns::to_json
 void append_dead_line(std::string& out, const row_origin& row, std::string_view input_line,
                       const row_error& why);

@@ -89,6 +89,10 @@ std::string_view key_of(dom::object line) noexcept {
   return key;
 }
 
+bool is_row_error(dom::element value) noexcept {
+  return value["kind"].is_string() && value["code"].is_string();
+}
+
 row_counts counts_of(dom::object line) noexcept {
   auto counts = row_counts{};
   counts.rows_unpriced = 1; // until the line states a cost

@@ -43,6 +43,9 @@ private:
 [[nodiscard]] std::string_view key_of(simdjson::dom::object line) noexcept;
 /// Returns the counts for the journal from an output line, in superstep's own or OpenAI's format.
 [[nodiscard]] row_counts counts_of(simdjson::dom::object line) noexcept;
+/// Whether the value of a member `error` is one that this program wrote to a dead letter. Otherwise
+/// it is a column of the input with this name.
+[[nodiscard]] bool is_row_error(simdjson::dom::element value) noexcept;
 /// Whether an output line belongs to a failed row. Also knows the lines of OpenAI and vLLM.
 [[nodiscard]] bool has_failed(simdjson::dom::object line) noexcept;
 /// Returns the number of the input line if a dead letter is for an invalid line, else 0.

@@ -103,6 +103,8 @@ BOOST_AUTO_TEST_CASE(keys_of_dead_letters_are_documented) {
   append_dead_line(lines, origin, "{}", why);
   origin.has_foreign_key = true;
   append_dead_line(lines, origin, "{}", failure());
+  origin.has_error = true;
+  append_dead_line(lines, origin, R"({"error":"a column"})", failure());
   append_bad_line(lines, 8, "no row", error{errc::invalid_argument, "no JSON"});
   check_section("Dead letters", testing::keys_of_lines(lines));
 }

@@ -111,6 +111,16 @@ BOOST_AUTO_TEST_CASE(tab_separated_input_is_told_by_name_or_option) {
   BOOST_TEST(other.question_of("a") == "Q: one, two");
 }
 
+// Its fields are empty; a line of a CSV file with commas only is a row, too.
+BOOST_AUTO_TEST_CASE(line_of_separators_is_a_row) {
+  for (const auto* lines : {"question\tn\n\t\none\t1\n", "question\tn\n\n \n\t\n\none\t1\n"}) {
+    auto job = table_job{"in.tsv", lines};
+    BOOST_TEST(job.run().value().ok == 2U);
+  }
+  auto table = table_job{"in.csv", "question,n\n,\n \none,1\n"};
+  BOOST_TEST(table.run().value().ok == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(delimiter_separates_fields_of_csv_only) {
   auto job = table_job{"in.csv", "id;question\na;one, two\nb;\"x;y\"\n"};
   job.options.delimiter = ';';
@@ -193,7 +203,8 @@ BOOST_AUTO_TEST_CASE(json_lines_are_columns_if_there_is_a_template) {
   BOOST_TEST(job.run().value().ok == 2U);
   BOOST_TEST(job.question_of("17") == R"(Q: {"text":"deep","n":[1,2.5]})");
   BOOST_TEST(job.question_of("b") == "Q: ");
-  BOOST_TEST(to_text(job.output()["b"]["columns"]) == R"({"question":null,"messages":"mine"})");
+  BOOST_TEST(to_text(job.output()["b"]["columns"]) ==
+             R"({"question":null,"messages":"mine","error":1})");
   auto dotted = table_job{"in.jsonl", R"({"id":"a","question":{"text":"deep"},"q.t":"flat"})"};
   dotted.options.input_template =
       message_template::parse(
