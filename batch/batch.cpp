@@ -79,14 +79,23 @@ result<std::optional<std::vector<output_column>>> view_columns(const batch_optio
 }
 
 /// Returns the note about the rows that earlier runs have finished.
-/// @param rows number of rows of the job
-std::string resumed_note(const journal_content& done, std::uint64_t rows) {
-  const auto ended = done.ok + done.dead;
-  return done.has_other_input
-             ? "resumed: " + counted(ended, "row") +
-                   " done, including those of an earlier input; this input has " +
-                   counted(rows, "row")
-             : "resumed: " + std::to_string(ended) + " of " + counted(rows, "row") + " done";
+std::string resumed_note(const ledger_facts& job) {
+  auto text = "resumed: " + std::to_string(job.ok + job.dead + job.bad_lines - job.other) + " of " +
+              counted(job.rows, "row") + " done";
+  if (job.other > 0)
+    text += "; the files also have " + counted(job.other, "row") + " of an earlier input";
+  return text;
+}
+
+/// Returns the numbers of finished rows that the input has. They are those of the journal, unless
+/// the job has run with another input.
+result<finished_numbers> finished_of_input(const journal_content& done, const row_finder& find) {
+  if (done.has_other_input) {
+    auto found = find(done);
+    return found ? found->numbers : result<finished_numbers>{found.error()};
+  }
+  const auto failed = done.dead + done.bad_lines.size();
+  return finished_numbers{.all = done.ok + failed, .failed = failed};
 }
 
 /// Prepares the files for a run. The summary of an earlier run would be wrong from the first new
@@ -125,10 +134,10 @@ batch_progress detail::batch_run::progress_now() {
   if (std::exchange(rows_reported_, totals.rows_this_run) != totals.rows_this_run)
     last_end_ = at;
   auto now = batch_progress{};
-  now.failed = totals.dead + totals.bad_lines;
-  now.done = totals.ok + now.failed;
-  now.rows =
-      std::max(ledger_.facts().wanted, now.done); // --limit may be lower than in earlier runs
+  const auto& before = ledger_.facts();
+  now.failed = totals.dead + totals.bad_lines - before.other_failed;
+  now.done = totals.ok + totals.dead + totals.bad_lines - before.other;
+  now.rows = std::max(before.wanted, now.done); // --limit may be lower than in earlier runs
   now.in_flight = table_->in_flight();
   now.tokens = totals.counts.total_tokens;
   now.cost = known_cost(totals.counts, totals.ok + totals.dead);
@@ -176,6 +185,7 @@ batch_summary detail::batch_run::summarise(feed_end end) const {
   summary.failed = totals.dead + totals.bad_lines;
   summary.bad_lines = totals.bad_lines;
   summary.resumed = before.ok + before.dead + before.bad_lines;
+  summary.other = before.other;
   set_counts(summary, totals.counts);
   summary.rows_with_failed_calls = totals.rows_with_failed_calls;
   summary.seconds = std::chrono::duration<double>(monotonic::now() - begun_).count();
@@ -279,9 +289,12 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
   if (!columns)
     return columns.error();
   const auto header = new_header(options, facts->digest, facts->format);
-  auto files = open_job(options, header);
+  const auto find = [&](const journal_content& done) {
+    return find_finished_rows(*input, *facts, options, done, stop);
+  };
+  auto files = open_job(options, header, find);
   if (!files)
-    return files.error();
+    return not_begun(files.error());
   auto finished = finished_before(*files, *facts);
   auto view = std::optional<row_view>{};
   if (has_view(options))
@@ -294,15 +307,18 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
     progress.note(note);
   if (!has_work)
     return *std::move(finished);
+  const auto of_input = finished_of_input(files->content, find);
+  if (!of_input)
+    return not_begun(of_input.error());
+  auto ledger = file_ledger{*files, *input, *facts, *of_input, options, view ? &*view : nullptr};
   if (files->is_resumed && !finished)
-    progress.note(resumed_note(files->content, facts->rows.all));
+    progress.note(resumed_note(ledger.facts()));
   if (const auto note = price_note(*files->content.header, header);
       files->is_resumed && !finished && !note.empty())
     progress.note(note);
   if (!finished)
     if (auto begun = runner.begin_job(files->content.header->job_id); !begun)
       return begun.error();
-  auto ledger = file_ledger{*files, *input, *facts, options, view ? &*view : nullptr};
   auto run = batch_run{options, runner, progress, stop, ledger};
   auto summary = run.run();
   if (finished && summary) // only the output was written again

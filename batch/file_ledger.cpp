@@ -47,13 +47,17 @@ row_origin origin_of(const input_item& item) {
   return origin;
 }
 
-ledger_facts facts_of(const journal_content& content, const input_facts& input) {
+ledger_facts facts_of(const journal_content& content, const input_facts& input,
+                      const finished_numbers& of_input) {
+  const auto failed = content.dead + content.bad_lines.size();
   return {.identity = {content.header->job_id, content.header->created},
           .rows = input.rows.all,
           .wanted = input.rows.wanted,
           .ok = content.ok,
           .dead = content.dead,
           .bad_lines = content.bad_lines.size(),
+          .other = content.ok + failed - of_input.all,
+          .other_failed = failed - of_input.failed,
           .counts = content.counts,
           .rows_with_failed_calls = content.rows_with_failed_calls};
 }
@@ -61,36 +65,24 @@ ledger_facts facts_of(const journal_content& content, const input_facts& input) 
 } // namespace
 
 file_ledger::file_ledger(job_files& files, const input_file& input, const input_facts& facts,
-                         const batch_options& options, row_view* view)
+                         const finished_numbers& done, const batch_options& options, row_view* view)
     : files_{files}, input_{input}, scanned_{facts}, options_{options}, view_{view},
-      facts_{facts_of(files.content, facts)}, source_{input, facts, options},
+      facts_{facts_of(files.content, facts, done)}, source_{input, facts, options},
       output_end_{files.content.output_end}, dead_end_{files.content.dead_end},
       output_size_{output_end_}, dead_size_{dead_end_} {}
-
-void file_ledger::skip(key_digest key) {
-  ++rows_skipped_;
-  if (view_ != nullptr)
-    view_->skip(key);
-}
 
 /// Whether an earlier run has finished the row or invalid line. If so, skips it.
 bool file_ledger::is_done(const input_item& item) {
   const auto& done = files_.content;
   // An earlier run may have written the dead letter of this line already. The line may be valid
   // now, because --max-line-bytes was raised.
-  if (done.bad_lines.contains(item.line.number)) {
-    ++rows_skipped_;
+  if (done.bad_lines.contains(item.line.number))
     return true;
-  }
-  // An earlier run may have finished the row of a line that is too long since --max-line-bytes was
-  // lowered.
-  const auto long_key = done.done.empty() ? std::nullopt : source_.key_of_long_line(item);
-  const auto key = long_key   ? long_key
-                   : item.row ? std::optional{digest_of(item.row->request.key)}
-                              : std::nullopt;
+  const auto key = done.done.empty() ? std::nullopt : source_.key_of(item);
   if (!key || !done.done.contains(*key))
     return false;
-  skip(*key);
+  if (view_ != nullptr)
+    view_->skip(*key);
   return true;
 }
 
@@ -311,8 +303,6 @@ result<void> file_ledger::finish() {
 }
 
 void file_ledger::complete(batch_summary& summary) const {
-  if (files_.content.has_other_input)
-    summary.other = summary.resumed - rows_skipped_;
   set_paths(summary, files_);
 }
 

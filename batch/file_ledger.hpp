@@ -23,9 +23,10 @@ namespace superstep::detail {
 class file_ledger final : public job_ledger {
 public:
   /// All arguments must outlive the ledger.
+  /// @param done the finished rows that the input has
   /// @param view the output, if it is derived from the rows file; may be null
   file_ledger(job_files& files, const input_file& input, const input_facts& facts,
-              const batch_options& options, row_view* view);
+              const finished_numbers& done, const batch_options& options, row_view* view);
 
   [[nodiscard]] const ledger_facts& facts() const noexcept override { return facts_; }
 
@@ -52,7 +53,6 @@ public:
 
 private:
   [[nodiscard]] bool is_done(const input_item& item);
-  void skip(key_digest key);
   [[nodiscard]] result<std::optional<ledger_item>> item_of(input_item&& item);
   [[nodiscard]] result<void> add_bad_line(const finished_row& row);
   [[nodiscard]] result<void> read_json_line(const row_origin& row);
@@ -69,7 +69,6 @@ private:
   ledger_facts facts_;
   row_source source_;
   bool is_at_end_ = false;
-  std::uint64_t rows_skipped_ = 0; ///< rows that an earlier run has finished
   // Bytes of the current group, by file: start records, output, dead letters, records of ends.
   std::string starts_;
   std::string output_;

@@ -52,10 +52,9 @@ bool lock_patiently(int fd) {
   return true;
 }
 
-/// Opens or creates the journal, and locks it. O_EXCL detects whether this process creates the
-/// file.
+/// Opens or creates the journal. O_EXCL detects whether this process creates the file.
 /// @param is_created set to whether the journal did not exist before
-result<file> open_locked_journal(const job_paths& paths, bool& is_created) {
+result<file> open_journal(const job_paths& paths, bool& is_created) {
   // Otherwise the first error would name the journal, whose path the user has not specified.
   if (auto checked = check_folder_of("--output", paths.output); !checked)
     return checked.error();
@@ -68,10 +67,23 @@ result<file> open_locked_journal(const job_paths& paths, bool& is_created) {
   if (!journal && ::access(folder.c_str(), W_OK | X_OK) != 0)
     return error{journal.error().code, "--output: no files can be created in the folder " + folder +
                                            "; check its permissions, or use another folder"};
-  if (!journal)
-    return journal;
-  if (lock_patiently(journal->fd()))
-    return journal;
+  return journal;
+}
+
+/// Opens or creates the journal, and locks it. While this process waits for the lock, another one
+/// may rename the journal (--fresh). The lock of such a file protects nothing, so the next one at
+/// the path is opened.
+/// @param is_created set to whether the journal did not exist before
+result<file> open_locked_journal(const job_paths& paths, bool& is_created) {
+  while (true) {
+    auto journal = open_journal(paths, is_created);
+    if (!journal)
+      return journal;
+    if (!lock_patiently(journal->fd()))
+      break;
+    if (journal->has_its_name())
+      return journal;
+  }
   if (errno == EWOULDBLOCK)
     return error{errc::invalid_argument, "another process is running the job of " + paths.output +
                                              " (it holds the lock of " + paths.journal +
@@ -254,7 +266,8 @@ bool is_from_other_tool(const std::string& output) {
 
 /// Starts a new job. Rejects an output or dead letters without a journal: they may belong to a job
 /// whose journal was lost. --retry-dead needs an earlier job, or an output of OpenAI or vLLM.
-result<void> begin_job(job_files& files, const batch_options& options, const job_header& wanted) {
+result<void> begin_job(job_files& files, const batch_options& options, const job_header& wanted,
+                       const row_finder& find) {
   const auto is_empty = size_of(files.paths.journal) == 0 && size_of(files.paths.dead) == 0;
   if (options.retry_dead && is_empty && size_of(files.paths.output) > 0) {
     auto is_batch = is_batch_output(files.paths.output);
@@ -262,7 +275,7 @@ result<void> begin_job(job_files& files, const batch_options& options, const job
       return is_batch.error();
     if (*is_batch) {
       auto adopted = adopt_output(files, wanted);
-      return adopted ? recover(files, options) : adopted;
+      return adopted ? recover(files, options, find) : adopted;
     }
   }
   for (const auto* path : {&files.paths.output, &files.paths.view, &files.paths.dead})
@@ -300,7 +313,8 @@ result<void> begin_job(job_files& files, const batch_options& options, const job
 
 /// Resumes the job in the journal. If --force accepts a changed job, the journal gets a new header,
 /// which later runs are compared with.
-result<void> resume_job(job_files& files, const batch_options& options, const job_header& wanted) {
+result<void> resume_job(job_files& files, const batch_options& options, const job_header& wanted,
+                        const row_finder& find) {
   files.is_resumed = true;
   if (auto found = find_rows_file(files, options); !found)
     return found;
@@ -316,7 +330,7 @@ result<void> resume_job(job_files& files, const batch_options& options, const jo
   if (exists(files.paths.dead) || files.content.dead_end > 0)
     if (auto opened = files.need_dead(); !opened)
       return opened;
-  if (auto recovered = recover(files, options); !recovered || differ.empty())
+  if (auto recovered = recover(files, options, find); !recovered || differ.empty())
     return recovered;
   if (const auto done = files.content.ok + files.content.dead; options.force && done > 0)
     files.notes.push_back(
@@ -392,7 +406,8 @@ static result<job_files> open_piped_job(const job_header& wanted) {
   return files;
 }
 
-result<job_files> open_job(const batch_options& options, const job_header& wanted) {
+result<job_files> open_job(const batch_options& options, const job_header& wanted,
+                           const row_finder& find) {
   if (options.output == "-")
     return open_piped_job(wanted);
   auto files = job_files{};
@@ -427,14 +442,14 @@ result<job_files> open_job(const batch_options& options, const job_header& wante
       files.journal = file{}; // releases the lock
       auto again = options;
       again.fresh = true;
-      return open_job(again, wanted);
+      return open_job(again, wanted, find);
     }
   }
   if (!files.content.header && files.content.has_records)
     if (auto replaced = replace_header(files, options, wanted); !replaced)
       return replaced.error();
-  auto opened =
-      files.content.header ? resume_job(files, options, wanted) : begin_job(files, options, wanted);
+  auto opened = files.content.header ? resume_job(files, options, wanted, find)
+                                     : begin_job(files, options, wanted, find);
   if (!opened)
     return opened.error();
   return files;
@@ -453,8 +468,8 @@ result<void> drop_summary(const job_paths& paths, std::vector<std::string>& note
   const auto has_id = // earlier versions wrote `run_id`
       members != nullptr && (members->contains("job_id") || members->contains("run_id"));
   if (has_id && members->contains("exit_code")) {
-    ::unlink(paths.summary.c_str());
-    return {};
+    const auto is_gone = ::unlink(paths.summary.c_str()) == 0 || errno == ENOENT;
+    return is_gone ? result<void>{} : disk_error("remove", paths.summary, errno);
   }
   const auto aside = free_name(paths.summary, ".old");
   if (::rename(paths.summary.c_str(), aside.c_str()) != 0)

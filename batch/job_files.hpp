@@ -3,9 +3,11 @@
 
 #include "file.hpp"
 #include "journal.hpp"
+#include "row_source.hpp"
 
 #include <superstep/batch/batch.hpp>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -41,11 +43,16 @@ struct job_files {
   [[nodiscard]] result<void> need_dead();
 };
 
+/// Returns the finished rows that the input of the job has.
+using row_finder = std::function<result<finished_rows>(const journal_content& done)>;
+
 /// Opens or creates the files of a job, and repairs them after a crash: finished lines that the
 /// journal does not mention are kept, and incomplete lines are cut off.
 /// @param wanted describes the job that the caller wants to run; its `job_id` and `created` are
 ///   used only for a new job
-[[nodiscard]] result<job_files> open_job(const batch_options& options, const job_header& wanted);
+/// @param find finds the rows that --retry-dead may run again
+[[nodiscard]] result<job_files> open_job(const batch_options& options, const job_header& wanted,
+                                         const row_finder& find);
 
 /// Removes the summary of an earlier run, which is outdated. A file with the same name that is not
 /// the summary of a job is moved aside instead.

@@ -21,12 +21,14 @@ struct finished_row;
 /// Facts about a job when a run of it starts: its rows, and what earlier runs have done.
 struct ledger_facts {
   job_identity identity;
-  std::uint64_t rows = 0;      ///< rows of the job, including invalid lines
-  std::uint64_t wanted = 0;    ///< those of them that batch_options::limit allows
-  std::uint64_t ok = 0;        ///< rows that succeeded in earlier runs
-  std::uint64_t dead = 0;      ///< rows that failed in earlier runs, without invalid lines
-  std::uint64_t bad_lines = 0; ///< invalid lines in the dead letters
-  row_counts counts{};         ///< sums over the rows that have ended in earlier runs
+  std::uint64_t rows = 0;         ///< rows of the job, including invalid lines
+  std::uint64_t wanted = 0;       ///< those of them that batch_options::limit allows
+  std::uint64_t ok = 0;           ///< rows that succeeded in earlier runs
+  std::uint64_t dead = 0;         ///< rows that failed in earlier runs, without invalid lines
+  std::uint64_t bad_lines = 0;    ///< invalid lines in the dead letters
+  std::uint64_t other = 0;        ///< rows and lines among them that the input does not have
+  std::uint64_t other_failed = 0; ///< those of `other` that failed, with invalid lines
+  row_counts counts{};            ///< sums over the rows that have ended in earlier runs
   std::uint64_t rows_with_failed_calls = 0;
 };
 

@@ -83,8 +83,8 @@ private:
 /// Performs one rebuild. run() calls the steps in order.
 class rebuilding {
 public:
-  rebuilding(job_files& files, bool retries_dead)
-      : files_{files}, retries_dead_{retries_dead}, output_{files.output, files.notes},
+  rebuilding(job_files& files, const boost::unordered_flat_set<key_digest>* retried)
+      : files_{files}, retried_{retried}, output_{files.output, files.notes},
         dead_{files.dead, files.notes} {}
 
   result<void> run() {
@@ -150,9 +150,11 @@ private:
   result<void> read_letters() {
     return for_each(files_.dead, nullptr, [&](const written_lines& at) {
       const auto key = key_of(at.object());
-      if (bad_line_of(at.object()) == 0 && !key.empty() &&
-          !(retries_dead_ && may_succeed_again(at.object())))
-        letters_.insert(digest_of(key));
+      const auto digest = digest_of(key);
+      const auto runs_again =
+          retried_ != nullptr && retried_->contains(digest) && may_succeed_again(at.object());
+      if (bad_line_of(at.object()) == 0 && !key.empty() && !runs_again)
+        letters_.insert(digest);
     });
   }
 
@@ -233,7 +235,7 @@ private:
   };
 
   job_files& files_;
-  bool retries_dead_;
+  const boost::unordered_flat_set<key_digest>* retried_;
   rewritten_file output_;
   rewritten_file dead_;
   std::string records_;
@@ -246,8 +248,8 @@ private:
 
 } // namespace
 
-result<void> rebuild(job_files& files, bool retries_dead) {
-  return rebuilding{files, retries_dead}.run();
+result<void> rebuild(job_files& files, const boost::unordered_flat_set<key_digest>* retried) {
+  return rebuilding{files, retried}.run();
 }
 
 } // namespace superstep::detail

@@ -14,8 +14,9 @@ namespace superstep::detail {
 ///
 /// The process may die at any point. The journal records the start and the end of a rebuild, and
 /// the next run repeats an incomplete rebuild.
-/// @param retries_dead whether the lines of failed rows that may succeed in another run
-///   (may_succeed_again()) are dropped from both files, so that these rows run again
-[[nodiscard]] result<void> rebuild(job_files& files, bool retries_dead);
+/// @param retried rows whose lines are dropped from both files if they have failed and may succeed
+///   in another run (may_succeed_again()), so that they run again; null for none
+[[nodiscard]] result<void> rebuild(job_files& files,
+                                   const boost::unordered_flat_set<key_digest>* retried);
 
 } // namespace superstep::detail

@@ -140,7 +140,7 @@ result<void> repair_damage(job_files& files) {
                         ": " + counted(content.damaged_lines, "damaged line") +
                         "; the journal was rebuilt from " + files.paths.output +
                         ", and the damaged one is kept as " + *aside);
-  return rebuild(files, false);
+  return rebuild(files, nullptr);
 }
 
 /// Rebuilds the journal if it is damaged, if an earlier rebuild was interrupted, or if --force
@@ -149,7 +149,7 @@ result<bool> rebuild_if_needed(job_files& files, const batch_options& options) {
   auto& content = files.content;
   auto done = result<void>{};
   if (content.needs_rebuild) {
-    done = rebuild(files, false); // recover() removes the lines of failed rows afterwards
+    done = rebuild(files, nullptr); // recover() removes the lines of failed rows afterwards
   } else if (content.damaged_lines > 0) {
     done = repair_damage(files);
   } else {
@@ -161,7 +161,7 @@ result<bool> rebuild_if_needed(job_files& files, const batch_options& options) {
     if (!options.force)
       return whole.error();
     const auto before = content.ok + content.dead;
-    done = rebuild(files, false);
+    done = rebuild(files, nullptr);
     const auto missing = before - std::min(before, content.ok + content.dead);
     files.notes.push_back(files.paths.output + ": the output of " + counted(missing, "row") +
                           " is missing; " + (missing == 1 ? "it runs" : "they run") + " again");
@@ -173,7 +173,7 @@ result<bool> rebuild_if_needed(job_files& files, const batch_options& options) {
 
 } // namespace
 
-result<void> recover(job_files& files, const batch_options& options) {
+result<void> recover(job_files& files, const batch_options& options, const row_finder& find) {
   auto& content = files.content;
   if (auto is_rebuilt = rebuild_if_needed(files, options); !is_rebuilt)
     return is_rebuilt.error();
@@ -198,8 +198,11 @@ result<void> recover(job_files& files, const batch_options& options) {
   if (const auto stop = decide_stop(
           options.rules, {}, {.cost = content.counts.cost, .tokens = content.counts.total_tokens}))
     return error{errc::invalid_argument, "--retry-dead: " + stop->text + "; nothing was changed"};
+  const auto of_input = find(content);
+  if (!of_input)
+    return of_input.error();
   const auto failed = content.dead; // the rebuild resets the counts
-  if (auto retried = rebuild(files, true); !retried)
+  if (auto retried = rebuild(files, &of_input->keys); !retried)
     return retried;
   const auto again = failed - content.dead;
   files.notes.push_back(std::to_string(again) + " of " + counted(failed, "failed row") +

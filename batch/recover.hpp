@@ -13,7 +13,10 @@ namespace superstep::detail {
 ///
 /// A damaged journal is rebuilt from the output (rebuild.hpp). With batch_options::force, the
 /// journal is also rebuilt if lines of the output are missing; otherwise that is an error. With
-/// batch_options::retry_dead, failed rows that may succeed in another run become unfinished.
-[[nodiscard]] result<void> recover(job_files& files, const batch_options& options);
+/// batch_options::retry_dead, failed rows of the input that may succeed in another run become
+/// unfinished. Those of an earlier input keep their lines, because they would not run.
+/// @param find finds the finished rows that the input has
+[[nodiscard]] result<void> recover(job_files& files, const batch_options& options,
+                                   const row_finder& find);
 
 } // namespace superstep::detail

@@ -83,12 +83,42 @@ std::optional<key_digest> row_source::key_of_long_line(const input_item& item) {
   return row ? std::optional{digest_of(row->request.key)} : std::nullopt;
 }
 
+std::optional<key_digest> row_source::key_of(const input_item& item) {
+  return item.row ? std::optional{digest_of(item.row->request.key)} : key_of_long_line(item);
+}
+
 result<input_row> row_source::reread(std::uint64_t number, std::uint64_t offset, std::uint64_t size,
                                      std::uint32_t sample) {
   auto row = reader_.reread(number, offset, size);
   if (!row)
     return row;
   return sample_of(*std::move(row), options_.repeat == 1 ? 1 : sample, repeats_);
+}
+
+result<finished_rows> find_finished_rows(const input_file& from, const input_facts& facts,
+                                         batch_options options, const journal_content& done,
+                                         const stop_request& stop) {
+  options.limit.reset();
+  options.prefix_bytes = 0; // the order of the rows does not matter
+  auto source = row_source{from, facts, options};
+  auto out = finished_rows{};
+  while (true) {
+    if (stop.current() != stop_request::none)
+      return error{errc::cancelled, "stopped while the input was being checked"};
+    auto item = source.next();
+    if (!item)
+      return item.error();
+    if (!*item)
+      return out;
+    if (const auto key = source.key_of(**item); key && done.done.contains(*key)) {
+      ++out.numbers.all;
+      out.numbers.failed += done.failed.contains(*key) ? 1U : 0U;
+      out.keys.insert(*key);
+    } else if (done.bad_lines.contains((*item)->line.number)) {
+      ++out.numbers.all;
+      ++out.numbers.failed;
+    }
+  }
 }
 
 } // namespace superstep::detail

@@ -45,8 +45,8 @@ struct batch_summary {
   std::uint64_t failed = 0;       ///< rows in the dead letters, invalid lines included
   std::uint64_t bad_lines = 0;    ///< invalid lines
   std::uint64_t resumed = 0;      ///< rows that were done before this run
-  /// Rows among `resumed` that this run has not found in its input. Other than 0 only if the job
-  /// was resumed with a changed input.
+  /// Rows among `resumed` that the input does not have. Other than 0 only if the job was resumed
+  /// with a changed input.
   std::uint64_t other = 0;
   /// Rows of this run whose results were not stored, because another process has taken them over.
   /// Other than 0 only for jobs that several processes share.
@@ -94,6 +94,7 @@ struct batch_summary {
 [[nodiscard]] json::object to_json(const batch_summary&);
 
 /// The progress of a job. Counts are those of the whole job; rates and times are those of this run.
+/// `done` and `failed` do not include rows that only an earlier input had.
 struct batch_progress {
   std::uint64_t rows = 0;       ///< rows of the input
   std::uint64_t done = 0;       ///< finished rows, failed ones included

@@ -9,9 +9,12 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 BOOST_AUTO_TEST_SUITE(repair)
@@ -385,6 +388,51 @@ BOOST_AUTO_TEST_CASE(journal_rebuild_killed_midway_is_repeated) {
           finish_and_check(*job, finished);
         }
       }
+}
+
+// Another process may rename the journal while this one waits for its lock, as --fresh does.
+BOOST_AUTO_TEST_CASE(journal_renamed_while_waiting_for_lock_is_not_used) {
+  auto job = testing::job{chat_lines(3)};
+  write_file(job.folder / "out.journal", "");
+  const auto other = ::open((job.folder / "out.journal").c_str(), O_RDWR | O_CLOEXEC);
+  BOOST_TEST_REQUIRE(::flock(other, LOCK_EX) == 0);
+  auto renaming = std::thread{[&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{200});
+    fs::rename(job.folder / "out.journal", job.folder / "out.journal.old-1");
+    ::close(other);
+  }};
+  const auto summary = job.run();
+  renaming.join();
+  BOOST_REQUIRE_MESSAGE(summary.has_value(), summary.error().text);
+  BOOST_TEST(fs::file_size(job.folder / "out.journal.old-1") == 0U);
+  BOOST_TEST(job.run().value().already_finished);
+}
+
+/// Runs the job in a child process of a user who cannot remove files from its folder.
+BOOST_AUTO_TEST_CASE(summary_that_cannot_be_removed_stops_job) {
+  auto job = testing::job{chat_lines(3)};
+  job.options.limit = 2;
+  BOOST_TEST(job.run().has_value());
+  const auto folder = fs::path{job.options.input}.parent_path();
+  for (const auto& entry : fs::directory_iterator{folder})
+    fs::permissions(entry.path(), fs::perms::all);
+  fs::permissions(folder, fs::perms{0555});
+  const auto child = ::fork();
+  if (child == 0) {
+    constexpr auto other_user = 54'322U;
+    if (::geteuid() == 0 && ::setuid(other_user) != 0)
+      ::_exit(77);
+    job.options.limit.reset();
+    const auto stopped = job.run();
+    ::_exit(!stopped && has(stopped.error().text, "cannot remove") ? 0 : 1);
+  }
+  auto status = 0;
+  BOOST_REQUIRE(child > 0 && ::waitpid(child, &status, 0) == child);
+  fs::permissions(folder, fs::perms::owner_all);
+  BOOST_TEST_REQUIRE(WIFEXITED(status));
+  BOOST_TEST((WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77));
+  BOOST_TEST(fs::exists(job.folder / "out.summary.json"));
+  BOOST_TEST(job.output().size() == 2U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
