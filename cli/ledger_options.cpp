@@ -12,14 +12,17 @@
 namespace superstep::cli {
 
 CLI::Option* add_ledger_option(CLI::App& verb, ledger_arguments& into) {
-  verb.add_flag("--insecure-ledger", into.is_insecure_allowed,
-                "Accept a connection to another machine that does not verify the server");
-  return verb
-      .add_option("--ledger", into.ledger,
-                  "PostgreSQL database with the job, such as postgresql://db.example.com/jobs; the "
-                  "password comes from ~/.pgpass, a service file or PGPASSWORD")
-      ->type_name("URL")
-      ->check(not_empty());
+  auto* const insecure =
+      verb.add_flag("--insecure-ledger", into.is_insecure_allowed,
+                    "Accept a connection to another machine that does not verify the server");
+  auto* const ledger =
+      verb.add_option("--ledger", into.ledger,
+                      "PostgreSQL database with the job, such as postgresql://db.example.com/jobs; "
+                      "the password comes from ~/.pgpass, a service file or PGPASSWORD")
+          ->type_name("URL")
+          ->check(not_empty());
+  insecure->needs(ledger);
+  return ledger;
 }
 
 CLI::Option* add_job_option(CLI::App& verb, ledger_arguments& into) {
