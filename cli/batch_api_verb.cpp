@@ -165,10 +165,10 @@ int run_export(const batch_api_arguments& given) {
   spec.model = std::monostate{}; // no server answers
   const auto ran = run_rows(std::move(spec), std::make_shared<request_writer>(made->second, files),
                             given, scratch);
+  if (const auto closed = files->close(); !closed) // the error of the job would advise to resume
+    return fail_export(closed.error().text);
   if (!ran)
     return fail_export(ran.error().text);
-  if (const auto closed = files->close(); !closed)
-    return fail_export(closed.error().text);
   for (const auto& [path, lines] : files->files())
     std::cout << path << ": " << lines << (lines == 1 ? " request\n" : " requests\n");
   const auto rows = ran->rows - ran->left(); // --limit leaves rows

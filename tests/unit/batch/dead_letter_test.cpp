@@ -26,7 +26,8 @@ row_error timeout() {
   return why;
 }
 
-/// A job with the template `Q: {{question}} {{error}}`, whose rows fail if the text contains `fail`.
+/// A job with the template `Q: {{question}} {{error}}`, whose rows fail if the text contains
+/// `fail`.
 struct error_column_job : job {
   explicit error_column_job(std::string_view text, std::string_view name = "in.jsonl") : job{""} {
     options.input = folder / name;
@@ -39,11 +40,7 @@ struct error_column_job : job {
             .value();
   }
   [[nodiscard]] std::string text_of(const std::string& key) {
-    return std::string{output()[key]["output"]
-                           .at("messages")
-                           .at(0)
-                           .at("content")
-                           .as_string()};
+    return std::string{output()[key]["output"].at("messages").at(0).at("content").as_string()};
   }
 };
 
@@ -107,10 +104,12 @@ BOOST_AUTO_TEST_CASE(error_of_old_letter_is_replaced) {
 }
 
 BOOST_AUTO_TEST_CASE(column_named_error_is_kept) {
-  for (const auto* value : {R"("disk full")", "null", "7", R"({"code":"E1"})",
-                            R"({"kind":"x","code":1})"}) {
+  for (const auto* value :
+       {R"("disk full")", "null", "7", R"({"code":"E1"})", R"({"kind":"x","code":1})"}) {
     auto job = error_column_job{R"({"id":"a","question":"hi","error":)" + std::string{value} +
-                                "}\n" R"({"id":"b","question":"fail","error":)" + value + "}\n"};
+                                "}\n"
+                                R"({"id":"b","question":"fail","error":)" +
+                                value + "}\n"};
     const auto first = job.run();
     BOOST_REQUIRE_MESSAGE(first.has_value(), first.error().text);
     BOOST_TEST(first->failed == 1U);
