@@ -79,16 +79,17 @@ result<file> open_locked_journal(const job_paths& paths, bool& is_created) {
     auto journal = open_journal(paths, is_created);
     if (!journal)
       return journal;
-    if (!lock_patiently(journal->fd()))
-      break;
-    if (journal->has_its_name())
-      return journal;
+    if (lock_patiently(journal->fd())) {
+      if (journal->has_its_name())
+        return journal;
+      continue;
+    }
+    if (errno == EWOULDBLOCK)
+      return error{errc::invalid_argument, "another process is running the job of " + paths.output +
+                                               " (it holds the lock of " + paths.journal +
+                                               "); wait until it ends, or use another --output"};
+    return disk_error("lock", paths.journal, errno);
   }
-  if (errno == EWOULDBLOCK)
-    return error{errc::invalid_argument, "another process is running the job of " + paths.output +
-                                             " (it holds the lock of " + paths.journal +
-                                             "); wait until it ends, or use another --output"};
-  return disk_error("lock", paths.journal, errno);
 }
 
 /// Returns the paths of a job's files; the journal is the last.

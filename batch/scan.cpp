@@ -119,8 +119,8 @@ result<void> expect_unchanged(const input_file& input, const input_facts& facts)
   if (*now == facts.version)
     return {};
   return error{errc::invalid_argument,
-               input.name + " was changed while it was used; finished rows are safe. Restore the "
-                            "input and rerun to resume, or use --force to run the changed input"};
+               input.name + " was changed while it was used; what is done is kept. Restore the "
+                            "input and run the same command again to continue"};
 }
 
 result<input_facts> scan_input(const input_file& input, const batch_options& options,
