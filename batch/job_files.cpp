@@ -378,9 +378,11 @@ result<void> job_files::need_dead() {
   return sync_folder_of(paths.dead);
 }
 
+namespace {
+
 /// Opens the files of a job that writes to standard output. They have no names, so they disappear
 /// when the job ends.
-static result<job_files> open_piped_job(const job_header& wanted) {
+result<job_files> open_piped_job(const job_header& wanted) {
   auto failed = std::error_code{};
   const auto folder = std::filesystem::temp_directory_path(failed);
   if (failed)
@@ -406,6 +408,8 @@ static result<job_files> open_piped_job(const job_header& wanted) {
     return written.error();
   return files;
 }
+
+} // namespace
 
 result<job_files> open_job(const batch_options& options, const job_header& wanted,
                            const row_finder& find) {
