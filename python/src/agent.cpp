@@ -141,7 +141,7 @@ nb::object agent_result::take_error() {
   return failed ? exception_of(*failed) : nb::object(nb::none());
 }
 
-bool agent_result::has(std::string_view key) const noexcept {
+bool agent_result::has(const std::string& key) const noexcept {
   return key == "messages" ||
          (key == "structured_response" && !result_.state.structured_response.is_null());
 }

@@ -47,7 +47,7 @@ public:
   /// Returns the exception of a failed run, once; None if it did not fail.
   [[nodiscard]] nb::object take_error();
   /// Whether the state has a part: "messages", or "structured_response" if the agent has given one.
-  [[nodiscard]] bool has(std::string_view key) const noexcept;
+  [[nodiscard]] bool has(const std::string& key) const noexcept;
   /// Returns the names of these parts.
   [[nodiscard]] nb::list keys() const;
   /// Returns a part of the state. Throws nb::key_error if it does not have the part.
