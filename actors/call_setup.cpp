@@ -139,7 +139,7 @@ void fill_call(run& r, call& c, std::uint32_t number, const coordinator_host& cl
   in.store = r.memory;
   in.steps_left = r.state.steps_left();
   in.unusual = nullptr;
-  in.id_number = in.sole_task ? 0 : r.state.id_number();
+  in.id_number = r.state.id_number();
   if (r.is(run_trait::has_limits) || (sent != nullptr && sent->timeout.count() > 0))
     set_limits(r, c, clock);
   if (!r.is_fast_path())

@@ -3,10 +3,13 @@
 // pass their own clock.
 #include <superstep/base/clock.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <charconv>
+#include <cstddef>
 #include <random>
+#include <string_view>
 
 #include <pthread.h>
 
@@ -30,18 +33,29 @@ const clock& system_clock() noexcept {
 
 namespace {
 
-std::uint64_t random_number() {
+constexpr auto base = 36; // of the numbers in unique ids
+constexpr auto letters =
+    std::string_view{"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"};
+constexpr auto name_size = std::size_t{6}; // 57 thousand million names
+
+using process_name = std::array<char, name_size>;
+
+process_name random_name() {
+  auto out = process_name{};
   auto from = std::random_device{};
-  return (std::uint64_t{from()} << 32U) | from();
+  auto each = std::uniform_int_distribution<std::size_t>{0, letters.size() - 1};
+  for (auto& c : out)
+    c = letters[each(from)];
+  return out;
 }
 
-/// Returns a number of this process that no other process has.
-std::uint64_t process_number() {
-  static auto number = random_number();
-  // a child process would have the same number
+/// Returns a name of this process that no other process has.
+const process_name& name_of_process() {
+  static auto name = random_name();
+  // a child process would have the same name
   [[maybe_unused]] static const auto registered =
-      ::pthread_atfork(nullptr, nullptr, [] { number = random_number(); });
-  return number;
+      ::pthread_atfork(nullptr, nullptr, [] { name = random_name(); });
+  return name;
 }
 
 /// Returns a number that no other call in this process returns, above 0. Each thread takes many
@@ -62,26 +76,27 @@ std::uint64_t id_source::take_number() noexcept {
   return size_or_number_;
 }
 
-// Written without temporary texts, because every message gets an id.
+// Written without temporary texts, because every message gets an id. A unique id is short enough
+// for a std::string without an allocation, unless the run is very long.
 std::string id_source::next() {
-  constexpr auto hexadecimal = 16;
-  auto numbers = std::array<char, 80>{}; // four numbers of at most 20 digits, and three dashes
-  auto* const begin = numbers.data();
-  auto* const end = begin + numbers.size();
+  auto text = std::array<char, 80>{}; // a name, three numbers of at most 20 digits, two dashes
+  auto* const begin = text.data();
+  auto* const end = begin + text.size();
+  const auto is_unique = run_ == nullptr;
   auto* key_end = begin;
-  const auto run = run_ != nullptr ? std::string_view{run_, size_or_number_} : std::string_view{};
-  if (run.empty()) {
-    key_end = std::to_chars(begin, end, process_number(), hexadecimal).ptr;
-    *key_end++ = '-';
-    key_end = std::to_chars(key_end, end, number(), hexadecimal).ptr;
+  if (is_unique) {
+    key_end = std::ranges::copy(name_of_process(), begin).out;
+    key_end = std::to_chars(key_end, end, number(), base).ptr;
   }
   auto* at = key_end;
-  *at++ = '-';
-  at = std::to_chars(at, end, step_).ptr;
-  *at++ = '-';
-  at = std::to_chars(at, end, count_++).ptr;
+  for (const auto number : {step_, std::int64_t{count_++}}) {
+    *at++ = '-';
+    at = std::to_chars(at, end, number, is_unique ? base : 10).ptr;
+  }
+  const auto run = is_unique ? std::string_view{} : std::string_view{run_, size_or_number_};
   auto id = std::string{};
-  id.reserve(run.size() + 1 + ns_.size() + static_cast<std::size_t>(at - begin));
+  id.reserve(run.size() + (ns_.empty() ? 0 : 1 + ns_.size()) +
+             static_cast<std::size_t>(at - begin));
   id.append(run).append(begin, key_end);
   if (!ns_.empty())
     id.append(1, '/').append(ns_);

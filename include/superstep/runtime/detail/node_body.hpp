@@ -133,7 +133,7 @@ struct body_input {
   superstep::store* store = nullptr;      ///< long-term memory of the run
   std::int64_t steps_left = 0;            ///< see runtime::remaining_steps()
   const unusual_input* unusual = nullptr; ///< null for most bodies
-  /// id_source::number() of the run if it has no name and several tasks run in this step; else 0.
+  /// id_source::number() of the run: above 0 if it has no name.
   std::uint64_t id_number = 0;
 
   /// Returns the runtime object that is passed to the body.
