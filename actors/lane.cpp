@@ -236,11 +236,11 @@ void lane::handle_inbox() {
     fire_timers();
 }
 
-/// Sets the timer of a suspended body. Without memory for it, the body's run ends.
+/// Sets the timer of a suspended body. Without memory for it, the body's run ends. The body of an
+/// abandoned call, which has no run, needs no timer: it is destroyed when it has returned.
 void lane::add_sleeper(wait_ptr&& w) noexcept {
-  auto* const r = static_cast<call*>(w->owner())->owner;
-  SUPERSTEP_ASSERT(r != nullptr); // the wait is not abandoned
-  runs_.guard(*r, "the timer of a body", [&] { sleepers_.add(w->due, std::move(w)); });
+  if (auto* const r = static_cast<call*>(w->owner())->owner; r != nullptr)
+    runs_.guard(*r, "the timer of a body", [&] { sleepers_.add(w->due, std::move(w)); });
 }
 
 void lane::fire_timers() {

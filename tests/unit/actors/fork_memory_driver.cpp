@@ -37,6 +37,10 @@ void* operator new(std::size_t size) {
   return made;
 }
 
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return fails_now() ? nullptr : std::malloc(size);
+}
+
 void* operator new(std::size_t size, std::align_val_t alignment) {
   const auto each = static_cast<std::size_t>(alignment);
   auto* const made =
