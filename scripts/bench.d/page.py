@@ -78,10 +78,10 @@ all bookkeeping of a graph, so the factor is the price of that bookkeeping.
 
 {scaling}
 
-The last number of a cell is how many cores the process used. A batch job also uses threads that read its input and
-write its results, so it uses more than one core with one worker, and as many workers as cores cannot multiply its rate by
-their number. These figures are rates of wall time, so the load of the machine affects them most: if other programs use
-all cores, a second worker gets little more CPU time than one worker. The maximum of all rounds counts.
+The last number of a cell is how many cores the process used. A batch job also has threads that read its input and write
+its results, so one worker can use more than one core. If several workers use fewer cores than there are, they wait for
+each other or for these threads. These figures are rates of wall time, so the load of the machine affects them most: if
+other programs use all cores, a second worker gets little more CPU time than one worker. The maximum of all rounds counts.
 
 ## Memory
 
