@@ -23,16 +23,8 @@
 
 BOOST_AUTO_TEST_SUITE(batch)
 
-namespace {
-
 using namespace superstep;
 using namespace superstep::testing;
-
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-} // namespace
 
 BOOST_AUTO_TEST_CASE(job_writes_output_dead_letters_and_summary) {
   auto job = testing::job{chat_lines(20)};
@@ -73,7 +65,7 @@ BOOST_AUTO_TEST_CASE(rerun_of_finished_job_runs_nothing) {
   BOOST_TEST(again->already_finished);
   BOOST_TEST((again->code == exit_code::dead_rows)); // as in the first run
   BOOST_TEST(again->ok == 18U);
-  BOOST_TEST(contains(to_text(*again), "nothing to do"));
+  BOOST_TEST(has(to_text(*again), "nothing to do"));
   BOOST_TEST(job.runner.runs.empty());
   BOOST_TEST(job.file("out.jsonl") == before);
 }
@@ -166,7 +158,7 @@ BOOST_AUTO_TEST_CASE(drain_finishes_started_rows_and_starts_no_more) {
   BOOST_TEST(static_cast<int>(summary->code) == 3);
   BOOST_TEST(summary->ok == 3U);
   BOOST_TEST(summary->left() == 37U);
-  BOOST_TEST(contains(job.file("out.summary.json"), "drained"));
+  BOOST_TEST(has(job.file("out.summary.json"), "drained"));
 }
 
 BOOST_AUTO_TEST_CASE(rows_cancelled_by_abort_run_again_on_resume) {
@@ -188,7 +180,7 @@ BOOST_AUTO_TEST_CASE(rows_cancelled_by_abort_run_again_on_resume) {
   summary = run_batch(job.options, job.runner, job.progress, fresh);
   BOOST_REQUIRE(summary.has_value());
   BOOST_TEST(summary->left() == 0U);
-  BOOST_TEST(contains(job.file("out.jsonl"), "\"attempt\":2"));
+  BOOST_TEST(has(job.file("out.jsonl"), "\"attempt\":2"));
 }
 
 BOOST_AUTO_TEST_CASE(changed_agent_fingerprint_is_rejected_unless_forced) {
@@ -200,15 +192,15 @@ BOOST_AUTO_TEST_CASE(changed_agent_fingerprint_is_rejected_unless_forced) {
   job.options.fingerprint.tools = "others";
   auto refused = job.run();
   BOOST_REQUIRE(!refused.has_value());
-  BOOST_TEST(contains(refused.error().text, "(changed: tools, model);"));
+  BOOST_TEST(has(refused.error().text, "(changed: tools, model);"));
   job.options.force = true;
   auto forced = job.run();
   BOOST_REQUIRE(forced.has_value());
   BOOST_TEST(forced->rows_this_run == 2U);
   BOOST_REQUIRE(!job.progress.notes.empty());
-  BOOST_TEST(contains(job.progress.notes.front(),
-                      "the job has changed (tools, model), and --force resumes it: 2 rows that are "
-                      "done will not run again and keep the earlier results. --fresh runs all"));
+  BOOST_TEST(has(job.progress.notes.front(),
+                 "the job has changed (tools, model), and --force resumes it: 2 rows that are "
+                 "done will not run again and keep the earlier results. --fresh runs all"));
   job.options.force = false;
   BOOST_TEST(job.run().value().already_finished);
 }
@@ -225,16 +217,16 @@ BOOST_AUTO_TEST_CASE(changed_keys_of_agent_file_are_named) {
   print.model = "warmer";
   const auto refused = job.run();
   BOOST_REQUIRE(!refused.has_value());
-  BOOST_TEST(contains(refused.error().text, "(changed: agent (prompt), tools "
-                                            "(tools.0.command.argv), model (model.temperature));"),
+  BOOST_TEST(has(refused.error().text, "(changed: agent (prompt), tools "
+                                       "(tools.0.command.argv), model (model.temperature));"),
              refused.error().text);
   print.keys = {{"prompt", "\"a\""}, {"tools.0.command.argv", "[]"}};
   print.agent = "a";
   print.tools = "t";
   const auto other_file = job.run();
   BOOST_REQUIRE(!other_file.has_value());
-  BOOST_TEST(contains(other_file.error().text,
-                      "(changed: model (the content of a file that the agent file names))"));
+  BOOST_TEST(has(other_file.error().text,
+                 "(changed: model (the content of a file that the agent file names))"));
 }
 
 BOOST_AUTO_TEST_CASE(changed_input_is_rejected_unless_forced) {
@@ -243,7 +235,7 @@ BOOST_AUTO_TEST_CASE(changed_input_is_rejected_unless_forced) {
   write_file(job.options.input, chat_lines(6));
   auto refused = job.run();
   BOOST_REQUIRE(!refused.has_value());
-  BOOST_TEST(contains(refused.error().text, "(changed: input)"), refused.error().text);
+  BOOST_TEST(has(refused.error().text, "(changed: input)"), refused.error().text);
   job.options.force = true;
   BOOST_TEST(job.run().value().rows_this_run == 2U);
   BOOST_TEST(job.output().size() == 6U);
@@ -260,8 +252,8 @@ BOOST_AUTO_TEST_CASE(forced_job_with_fewer_rows_reports_earlier_rows) {
       job.progress.notes, [](const auto& text) { return text.starts_with("resumed: "); });
   BOOST_REQUIRE((note != job.progress.notes.end()));
   BOOST_TEST(*note == "resumed: 2 of 3 rows done; the files also have 4 rows of an earlier input");
-  BOOST_TEST(contains(to_text(summary), "3 rows: 7 ok, 0 failed, 6 done before this run (4 of an "
-                                        "earlier input)"),
+  BOOST_TEST(has(to_text(summary), "3 rows: 7 ok, 0 failed, 6 done before this run (4 of an "
+                                   "earlier input)"),
              to_text(summary));
 }
 
@@ -325,7 +317,7 @@ BOOST_AUTO_TEST_CASE(existing_output_without_journal_requires_fresh_option) {
   write_file(job.folder / "out.jsonl", "precious\n");
   auto refused = job.run();
   BOOST_REQUIRE(!refused.has_value());
-  BOOST_TEST(contains(refused.error().text, "--fresh"));
+  BOOST_TEST(has(refused.error().text, "--fresh"));
   BOOST_TEST(job.file("out.jsonl") == "precious\n");
   job.options.fresh = true;
   BOOST_TEST(job.run().has_value());
@@ -344,7 +336,7 @@ BOOST_AUTO_TEST_CASE(job_locked_by_another_process_is_rejected) {
   auto refused = job.run();
   ::close(fd);
   BOOST_REQUIRE(!refused.has_value());
-  BOOST_TEST(contains(refused.error().text, "another process is running the job"));
+  BOOST_TEST(has(refused.error().text, "another process is running the job"));
 }
 
 BOOST_AUTO_TEST_CASE(invalid_line_becomes_one_dead_letter_across_reruns) {
@@ -364,9 +356,9 @@ BOOST_AUTO_TEST_CASE(invalid_line_becomes_one_dead_letter_across_reruns) {
   BOOST_TEST(job.output().size() == 2U);
   auto dead = job.file("out.dead.jsonl");
   BOOST_TEST(std::count(dead.begin(), dead.end(), '\n') == 3);
-  BOOST_TEST(contains(dead, R"({"text":"{broken")"));
-  BOOST_TEST(contains(dead, R"("kind":"duplicate_key")"));
-  BOOST_TEST(contains(dead, R"("line":5})"));
+  BOOST_TEST(has(dead, R"({"text":"{broken")"));
+  BOOST_TEST(has(dead, R"("kind":"duplicate_key")"));
+  BOOST_TEST(has(dead, R"("line":5})"));
   BOOST_TEST(job.run().value().already_finished);
 }
 
@@ -410,7 +402,7 @@ BOOST_DATA_TEST_CASE(invalid_input_is_reported_before_any_row_runs,
   job.options.line_bytes_max = 1000;
   auto refused = job.run();
   BOOST_REQUIRE(!refused.has_value());
-  BOOST_TEST(contains(refused.error().text, c.expected), refused.error().text);
+  BOOST_TEST(has(refused.error().text, c.expected), refused.error().text);
   BOOST_TEST(job.runner.runs.empty());
   BOOST_TEST(!std::filesystem::exists(job.folder / "out.jsonl"));
   BOOST_TEST(!std::filesystem::exists(job.folder / "out.journal"));
@@ -423,10 +415,10 @@ BOOST_AUTO_TEST_CASE(error_lists_20_invalid_lines_and_counts_all) {
   auto job = testing::job{text};
   auto refused = job.run();
   BOOST_REQUIRE(!refused.has_value());
-  BOOST_TEST(contains(refused.error().text, "has 50 invalid lines"));
-  BOOST_TEST(contains(refused.error().text, "line 20:"));
-  BOOST_TEST(!contains(refused.error().text, "line 21:"));
-  BOOST_TEST(contains(refused.error().text, "and 30 more"));
+  BOOST_TEST(has(refused.error().text, "has 50 invalid lines"));
+  BOOST_TEST(has(refused.error().text, "line 20:"));
+  BOOST_TEST(!has(refused.error().text, "line 21:"));
+  BOOST_TEST(has(refused.error().text, "and 30 more"));
 }
 
 BOOST_AUTO_TEST_CASE(changed_prices_are_noted_when_a_job_is_resumed) {
@@ -453,10 +445,10 @@ BOOST_AUTO_TEST_CASE(error_lists_wrong_encoding_once) {
   const auto refused = job.run();
   BOOST_REQUIRE(!refused.has_value());
   const auto& error = refused.error().text;
-  BOOST_TEST(contains(error, "has 52 invalid lines"), error);
-  BOOST_TEST(contains(error, "line 3: is not UTF-8: byte 0xE9 at offset "), error);
-  BOOST_TEST(contains(error, "; convert it, for example with iconv -f latin1 -t utf-8\n"
-                             "    49 further lines are not UTF-8 either\n  line 53: "),
+  BOOST_TEST(has(error, "has 52 invalid lines"), error);
+  BOOST_TEST(has(error, "line 3: is not UTF-8: byte 0xE9 at offset "), error);
+  BOOST_TEST(has(error, "; convert it, for example with iconv -f latin1 -t utf-8\n"
+                        "    49 further lines are not UTF-8 either\n  line 53: "),
              error);
   BOOST_TEST(std::ranges::count(error, '\n') == 4);
 }
@@ -466,7 +458,7 @@ BOOST_AUTO_TEST_CASE(unusable_input_and_output_paths_are_rejected) {
   auto expect = [&](std::string_view part) {
     auto refused = job.run();
     BOOST_REQUIRE(!refused.has_value());
-    BOOST_TEST(contains(refused.error().text, part), refused.error().text);
+    BOOST_TEST(has(refused.error().text, part), refused.error().text);
   };
   const auto good = job.options;
   job.options.input = job.folder / "missing.jsonl";
@@ -495,8 +487,8 @@ BOOST_AUTO_TEST_CASE(job_resumes_after_reaching_file_size_limit) {
     const auto limit = file_size_limit{9000};
     auto failed = job.run();
     BOOST_REQUIRE(!failed.has_value());
-    BOOST_TEST(contains(failed.error().text, "File too large"), failed.error().text);
-    BOOST_TEST(contains(failed.error().text, "fix this and rerun to resume"));
+    BOOST_TEST(has(failed.error().text, "File too large"), failed.error().text);
+    BOOST_TEST(has(failed.error().text, "fix this and rerun to resume"));
   }
   auto done_before =
       rows_of(job.file("out.jsonl").substr(0, job.file("out.jsonl").rfind('\n') + 1));
@@ -527,7 +519,7 @@ BOOST_AUTO_TEST_CASE(truncated_output_is_rejected_on_resume) {
   write_file(job.folder / "out.jsonl", "");
   auto refused = job.run();
   BOOST_REQUIRE(!refused.has_value());
-  BOOST_TEST(contains(refused.error().text, " bytes, but the job has written "));
+  BOOST_TEST(has(refused.error().text, " bytes, but the job has written "));
 }
 
 BOOST_AUTO_TEST_CASE(runner_receives_deadline_and_recursion_limit_of_options) {

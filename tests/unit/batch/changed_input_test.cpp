@@ -17,10 +17,6 @@ namespace {
 using namespace superstep;
 using namespace superstep::testing;
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 std::string failing_lines(std::string_view keys) {
   auto out = std::string{};
   for (const auto key : keys)

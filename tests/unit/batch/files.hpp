@@ -11,6 +11,11 @@
 
 namespace superstep::testing {
 
+/// Whether a text has a part.
+inline bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
 inline std::string read_file(const std::filesystem::path& path) {
   auto in = std::ifstream{path, std::ios::binary};
   return {std::istreambuf_iterator<char>{in}, {}};

@@ -25,10 +25,6 @@ using namespace superstep;
 using namespace superstep::testing;
 namespace fs = std::filesystem;
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 bool has_note(const job& of, std::string_view part) {
   return std::ranges::any_of(of.progress.notes, [&](const auto& note) { return has(note, part); });
 }

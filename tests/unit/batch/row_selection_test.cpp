@@ -33,10 +33,6 @@ std::set<std::string> keys_with(const std::string& input, Change change) {
   return keys_of(job);
 }
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 } // namespace
 
 BOOST_AUTO_TEST_CASE(limit_counts_rows_of_the_job_not_of_a_run) {

@@ -52,10 +52,6 @@ std::string gzipped(std::string_view text) {
   return out;
 }
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 constexpr auto table = std::string_view{"\xEF\xBB\xBFid,question,stars\r\n"
                                         "a,\"How many, \"\"exactly\"\"?\",5\r\n"
                                         "\r\n"
