@@ -3,11 +3,10 @@
 // pass their own clock.
 #include <superstep/base/clock.hpp>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <cstddef>
+#include <cstring>
 #include <random>
 #include <string_view>
 
@@ -33,7 +32,6 @@ const clock& system_clock() noexcept {
 
 namespace {
 
-constexpr auto base = 36; // of the numbers in unique ids
 constexpr auto letters =
     std::string_view{"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"};
 constexpr auto name_size = std::size_t{6}; // 57 thousand million names
@@ -69,6 +67,16 @@ std::uint64_t next_number() noexcept {
   return next++;
 }
 
+/// Writes a number so that its text ends at `end`. Returns the begin of the text.
+template <unsigned Base>
+char* write_before(char* end, std::uint64_t number) noexcept {
+  do {
+    *--end = "0123456789abcdefghijklmnopqrstuv"[number % Base];
+    number /= Base;
+  } while (number != 0);
+  return end;
+}
+
 } // namespace
 
 std::uint64_t id_source::take_number() noexcept {
@@ -76,31 +84,36 @@ std::uint64_t id_source::take_number() noexcept {
   return size_or_number_;
 }
 
-// Written without temporary texts, because every message gets an id. A unique id is short enough
-// for a std::string without an allocation, unless the run is very long.
+// Every message gets an id, so the text is written backwards, without a search for its size. A
+// unique id is short enough for a std::string without an allocation, unless the run is very long.
 std::string id_source::next() {
-  auto text = std::array<char, 80>{}; // a name, three numbers of at most 20 digits, two dashes
-  auto* const begin = text.data();
-  auto* const end = begin + text.size();
   const auto is_unique = run_ == nullptr;
-  auto* key_end = begin;
+  const auto write = [&](char* end, std::uint64_t number) {
+    return is_unique ? write_before<32>(end, number) : write_before<10>(end, number);
+  };
+  auto text = std::array<char, 64>{}; // a name, three numbers of at most 20 digits, two dashes
+  auto* const end = text.data() + text.size();
+  auto* at = write(end, count_++);
+  *--at = '-';
+  at = write(at, static_cast<std::uint64_t>(step_ < 0 ? -step_ : step_));
+  if (step_ < 0)
+    *--at = '-';
+  *--at = '-';
+  auto* const key_end = at;
   if (is_unique) {
-    key_end = std::ranges::copy(name_of_process(), begin).out;
-    key_end = std::to_chars(key_end, end, number(), base).ptr;
+    at = write(at, number()) - name_size;
+    std::memcpy(at, name_of_process().data(), name_size);
+    if (ns_.empty())
+      return {at, end};
   }
-  auto* at = key_end;
-  for (const auto number : {step_, std::int64_t{count_++}}) {
-    *at++ = '-';
-    at = std::to_chars(at, end, number, is_unique ? base : 10).ptr;
-  }
-  const auto run = is_unique ? std::string_view{} : std::string_view{run_, size_or_number_};
+  const auto key =
+      is_unique ? std::string_view{at, key_end} : std::string_view{run_, size_or_number_};
   auto id = std::string{};
-  id.reserve(run.size() + (ns_.empty() ? 0 : 1 + ns_.size()) +
-             static_cast<std::size_t>(at - begin));
-  id.append(run).append(begin, key_end);
+  id.reserve(key.size() + 1 + ns_.size() + static_cast<std::size_t>(end - key_end));
+  id.append(key);
   if (!ns_.empty())
     id.append(1, '/').append(ns_);
-  return id.append(key_end, at);
+  return id.append(key_end, end);
 }
 
 } // namespace superstep
