@@ -212,8 +212,11 @@ private:
       b->uses.fetch_add(1, std::memory_order_relaxed);
     }
     friend void intrusive_ptr_release(block* b) noexcept {
-      if (b->uses.fetch_sub(1, std::memory_order_acq_rel) != 1)
-        return;
+      if (b->uses.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        destroy_unused(b);
+    }
+    // Not inlined, because most lists that are destroyed are empty or share their block.
+    [[gnu::noinline]] static void destroy_unused(block* b) noexcept {
       if (b->is_spine)
         block::destroy(static_cast<spine*>(b));
       else
