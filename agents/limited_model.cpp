@@ -3,10 +3,10 @@
 // (models/http) apply the same limits themselves.
 #include "agents/limited_model.hpp"
 
+#include "base/awaited_ref.hpp"
 #include "models/token_estimate.hpp"
 
 #include <superstep/base/await.hpp>
-#include <superstep/base/detail/awaited_ref.hpp>
 #include <superstep/models/chat_model.hpp>
 
 #include <fmt/format.h>

@@ -5,10 +5,11 @@
 #include "agents/chat_history.hpp"
 #include "agents/early_tools.hpp"
 #include "agents/run_of_request.hpp"
+#include "base/awaited_ref.hpp"
+#include "messages/message_memory.hpp"
 
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/base/await.hpp>
-#include <superstep/base/detail/awaited_ref.hpp>
 #include <superstep/models/chat_model.hpp>
 #include <superstep/runtime/graph_error.hpp>
 
@@ -172,7 +173,7 @@ struct pending_call {
 
 /// Waits for the answer. The frame of this coroutine must stay below the 1,032 bytes that malloc
 /// keeps in its fast cache, because every turn of every agent allocates one.
-task<message> answer_of(task<result<message>> asking, pending_call call) {
+task<answer_ptr> answer_of(task<result<message>> asking, pending_call call) {
   auto ended = detail::awaited_ref{asking};
   auto& reply = co_await ended;
   if (call.observed)
@@ -183,12 +184,12 @@ task<message> answer_of(task<result<message>> asking, pending_call call) {
     throw model_error{reply.error()};
   if (call.rt.streams_messages() && !*call.streamed) // else the pieces were streamed already
     call.rt.emit_message(value{*reply});
-  co_return std::move(*reply);
+  co_return as_answer(std::move(*reply));
 }
 
 /// Asks a model and starts the tool calls of its answer while the rest is still being streamed.
-task<message> ask_with_early_calls(chat_model_ptr model, model_request request, runtime rt,
-                                   early_ptr early, context_ptr asked) {
+task<answer_ptr> ask_with_early_calls(chat_model_ptr model, model_request request, runtime rt,
+                                      early_ptr early, context_ptr asked) {
   auto& at = co_await this_context{};
   const auto calls = early_tools::begin(early, rt, at, asked);
   const auto streamed = listen(request, rt, calls);
@@ -236,7 +237,11 @@ std::shared_ptr<const call_observer> observer_of(const context_ptr& asked) {
   return std::make_shared<const context_observer>(asked);
 }
 
-task<message> ask_model(model_turn turn, runtime rt, early_ptr early, context_ptr asked) {
+answer_ptr as_answer(message&& answer) {
+  return detail::make_message(std::move(answer));
+}
+
+task<answer_ptr> ask_model(model_turn turn, runtime rt, early_ptr early, context_ptr asked) {
   auto model = std::move(turn.model);
   auto request = request_of(std::move(turn), rt, asked);
   if (early)
@@ -251,8 +256,8 @@ task<message> ask_model(model_turn turn, runtime rt, early_ptr early, context_pt
 
 task<message> ask_model_later(model_turn turn, runtime rt, early_ptr early, context_ptr asked) {
   auto asking = ask_model(std::move(turn), std::move(rt), std::move(early), std::move(asked));
-  auto answer = co_await asking;
-  co_return answer;
+  const auto answer = co_await asking;
+  co_return std::move(*answer);
 }
 
 task<response_answer> ask_response(response_reader_ptr reader, model_turn turn, runtime rt,

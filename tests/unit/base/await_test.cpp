@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Coroutines without an engine: tasks, callbacks from other threads, when_all, and cancellation.
+#include "base/awaited_ref.hpp"
+
 #include <superstep/base/await.hpp>
-#include <superstep/base/detail/awaited_ref.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -5,7 +5,6 @@
 #include <superstep/agents/detail/middleware_parts.hpp>
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/agents/middleware.hpp>
-#include <superstep/base/detail/awaited_ref.hpp>
 #include <superstep/models/chat_model.hpp>
 #include <superstep/runtime/detail/program.hpp>
 
@@ -75,9 +74,7 @@ struct agent_core {
   static task<message> ask(const ptr& agent, std::size_t from, model_call call, const State& state,
                            const runtime& rt) {
     if (from == agent->wraps.size())
-      return from == 0
-                 ? react::ask_model(std::move(call), rt, agent->early, agent->context_of(rt))
-                 : react::ask_model_later(std::move(call), rt, agent->early, agent->context_of(rt));
+      return react::ask_model_later(std::move(call), rt, agent->early, agent->context_of(rt));
     return agent->wraps[from](
         state, std::move(call),
         [agent, from, &state, rt](model_call changed) {
@@ -130,9 +127,14 @@ struct agent_turns {
       auto out = co_await asking;
       co_return out;
     }
-    auto asking = core::ask(agent, 0, std::move(turn), state, rt);
-    auto ended = awaited_ref{asking};
-    auto& answer = co_await ended;
+    auto answer = react::answer_ptr{};
+    if (agent->wraps.empty()) {
+      auto asking = react::ask_model(std::move(turn), rt, agent->early, agent->context_of(rt));
+      answer = co_await asking;
+    } else {
+      auto asking = core::ask(agent, 0, std::move(turn), state, rt);
+      answer = react::as_answer(co_await asking);
+    }
     co_return written(*agent, std::move(answer), nullptr, front::answers_to_count(state), rt);
   }
 
@@ -182,7 +184,7 @@ private:
                                           agent->context_of(rt));
     auto got = co_await asking;
     const auto answers = front::answers_to_count(state) + got.answers - 1;
-    auto out = written(*agent, std::move(got.answer), &got.usage, answers, rt);
+    auto out = written(*agent, react::as_answer(std::move(got.answer)), &got.usage, answers, rt);
     if (got.has_value)
       front::set_response(out, std::move(got.value));
     co_return out;
@@ -191,7 +193,7 @@ private:
   /// Returns the writes for an answer of the model: the message, error answers to its invalid tool
   /// calls, and the counters.
   /// @param tokens the token counts, if they are not those of the answer; otherwise null
-  static update written(const core& agent, message&& answer, const token_usage* tokens,
+  static update written(const core& agent, react::answer_ptr answer, const token_usage* tokens,
                         std::uint32_t answers_to_count, const runtime& rt) {
     const auto steps_left =
         agent.ends_politely ? rt.remaining_steps() : std::numeric_limits<std::int64_t>::max();
@@ -200,13 +202,13 @@ private:
       out.writes().reserve(3); // the answer and its two counters
     // The message owns its counts, and finish() may replace the message.
     auto own = std::optional<token_usage>{};
-    if (tokens == nullptr && answer.usage)
-      tokens = &own.emplace(*answer.usage);
-    const auto will_retry_answer = agent.answers_invalid && !answer.invalid_tool_calls.empty();
-    react::finish(answer, agent.name, steps_left, agent.return_direct, will_retry_answer);
+    if (tokens == nullptr && answer->usage)
+      tokens = &own.emplace(*answer->usage);
+    const auto will_retry_answer = agent.answers_invalid && !answer->invalid_tool_calls.empty();
+    react::finish(*answer, agent.name, steps_left, agent.return_direct, will_retry_answer);
     auto answers = std::vector<message>{};
     if (will_retry_answer)
-      for (const auto& call : answer.invalid_tool_calls)
+      for (const auto& call : answer->invalid_tool_calls)
         answers.push_back(agent.tools->answer_invalid(call));
     auto added = message_list{};
     added.push_back(std::move(answer));

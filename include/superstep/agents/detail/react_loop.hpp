@@ -58,10 +58,15 @@ using context_ptr = std::shared_ptr<const agent_context>;
 /// Returns the observer that the run's caller set for tool calls; null if there is none.
 [[nodiscard]] std::shared_ptr<const call_observer> observer_of(const context_ptr& asked);
 
+/// A message that a list can take over without moving it; never null.
+using answer_ptr = std::shared_ptr<message>;
+/// Moves a message to where a list can take it over.
+[[nodiscard]] answer_ptr as_answer(message&& answer);
+
 /// Calls the model and streams its answer. The task throws the model's error. The model may already
 /// be called, and throw, before the task is awaited.
-[[nodiscard]] task<message> ask_model(model_turn turn, runtime rt, early_ptr early,
-                                      context_ptr asked);
+[[nodiscard]] task<answer_ptr> ask_model(model_turn turn, runtime rt, early_ptr early,
+                                         context_ptr asked);
 /// Calls the model as ask_model() does, but only when the task is awaited: for middleware, which
 /// may await the task inside a try block.
 [[nodiscard]] task<message> ask_model_later(model_turn turn, runtime rt, early_ptr early,
