@@ -330,9 +330,10 @@ void row_table::finish(slot_index index, row_outcome&& outcome) noexcept {
   // of such rows would nest their starts.
   auto* const starter = starter_;
   auto next = ended.starting == std::this_thread::get_id() ? std::nullopt : take_successor();
-  if (!next || needs_ready())
+  const auto wakes_feeder = !next || needs_ready();
+  lock.unlock(); // first, or the feeding thread would wake only to wait for the lock
+  if (wakes_feeder)
     feeder_.notify_one();
-  lock.unlock();
   if (next)
     starter->start(next->slot, std::move(next->request));
 }

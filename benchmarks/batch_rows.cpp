@@ -48,13 +48,8 @@ public:
     auto ignored = std::error_code{};
     std::filesystem::remove_all(path_, ignored);
   }
-  [[nodiscard]] std::string file(const char* name) const { return (path_ / name).string(); }
+  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
   [[nodiscard]] std::string path() const { return path_.string(); }
-  /// Deletes what an earlier job wrote.
-  void clear_output() const {
-    for (const auto* name : {"out.jsonl", "out.journal", "out.dead.jsonl", "out.summary.json"})
-      std::filesystem::remove(path_ / name);
-  }
 
 private:
   static std::string id_of(std::int64_t i) { return "row-" + std::to_string(i); }
@@ -119,10 +114,11 @@ report batch_rows(parameters& p) {
   auto e = engine{options};
   auto how = batch_options{};
   how.input = job.file("in.jsonl");
-  how.output = job.file("out.jsonl");
   how.concurrency = in_flight_max;
   const auto never = stop_request{};
-  const auto run = [&] {
+  auto jobs = 0;
+  const auto run = [&] { // the files of all jobs are deleted after the measurement
+    how.output = job.file("out-" + std::to_string(++jobs) + ".jsonl");
     auto runner = cli::agent_runner{math, e};
     auto nowhere = std::ostream{nullptr};
     const auto progress = make_progress_sink(progress_mode::none, nowhere);
@@ -134,7 +130,6 @@ report batch_rows(parameters& p) {
   how.limit = 1;
   static_cast<void>(run());
   how.limit.reset();
-  job.clear_output();
 
   auto out = report{.unit = "row", .units = static_cast<double>(rows)};
   out.time = measure(repetitions, [&] {
@@ -143,7 +138,6 @@ report batch_rows(parameters& p) {
     expect(static_cast<std::int64_t>(ended.ok) == rows &&
                static_cast<std::int64_t>(ended.tool_calls) == rows * calls_per_row,
            to_text(ended));
-    job.clear_output();
     return ended;
   });
   out.extra["rows_per_s"] = out.units / out.time.seconds;
