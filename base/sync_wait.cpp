@@ -4,6 +4,7 @@
 #include <superstep/base/await.hpp>
 
 #include <condition_variable>
+#include <iterator>
 #include <list>
 #include <map>
 #include <mutex>
@@ -37,23 +38,25 @@ public:
   /// Starts the call at once, before fork() returns to the parent.
   void fork(execution_context& parent, task<void> body,
             boost::intrusive_ptr<fork_join> join) override {
-    auto& call = calls_.emplace_back(std::move(body), std::move(join),
-                                     execution_context{parent.where, nullptr});
+    auto& call = calls_.emplace_back(std::move(body), std::move(join), parent.where);
+    call.self = std::prev(calls_.end());
     call.body.start_in(call.at);
     call.body.handle().resume();
-    end_finished_calls();
+    end_if_done(call);
   }
 
   /// Resumes ready coroutines and ends expired waits until done(context) is true. Sleeps when there
   /// is nothing to do.
   void run(bool (*done)(void*), void* context) {
     while (!done(context)) {
-      if (auto w = next_ready()) {
-        // If the frame was destroyed while its wait was queued, the wait is skipped.
-        if (w->resumable())
-          w->frame().resume();
-        end_finished_calls();
-      }
+      auto w = next_ready();
+      // If the frame was destroyed while its wait was queued, the wait is skipped.
+      if (!w || !w->resumable())
+        continue;
+      auto* const call = static_cast<forked*>(w->owner());
+      w->frame().resume();
+      if (call != nullptr)
+        end_if_done(*call);
     }
     calls_.clear(); // destroys calls whose parent no longer exists
     // Abandoned waits refer to this executor, which refers to them. Clearing the lists breaks the
@@ -65,13 +68,15 @@ public:
   }
 
 private:
-  /// A forked call and its execution context. The coroutine refers to the context.
+  /// A forked call and its execution context, whose owner is the call. The coroutine refers to the
+  /// context.
   struct forked {
-    forked(task<void> b, boost::intrusive_ptr<fork_join> j, execution_context h)
-        : at{h}, body{std::move(b)}, join{std::move(j)} {}
+    forked(task<void> b, boost::intrusive_ptr<fork_join> j, executor* where)
+        : at{where, this}, body{std::move(b)}, join{std::move(j)} {}
     execution_context at;
     task<void> body;
     boost::intrusive_ptr<fork_join> join;
+    std::list<forked>::iterator self; ///< its position in `calls_`
   };
 
   wait_ptr next_ready() {
@@ -93,18 +98,13 @@ private:
     return first;
   }
 
-  /// Destroys calls that have ended and reports their ends. A call is erased before its end is
-  /// reported, because one_done() may resume the parent.
-  void end_finished_calls() {
-    for (auto call = calls_.begin(); call != calls_.end();) {
-      if (!call->body.done()) {
-        ++call;
-        continue;
-      }
-      const auto join = std::move(call->join);
-      call = calls_.erase(call);
-      join->one_done();
-    }
+  /// If the call has ended, destroys it and reports its end to the join of its parent.
+  void end_if_done(forked& call) {
+    if (!call.body.done())
+      return;
+    const auto join = std::move(call.join);
+    calls_.erase(call.self);
+    join->one_done();
   }
 
   std::mutex mutex_;

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Coroutines without an engine: tasks, callbacks from other threads, when_all, and cancellation.
 #include "base/awaited_ref.hpp"
+#include "base/thread_clock.hpp"
 
 #include <superstep/base/await.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace ss = superstep;
 
@@ -170,6 +174,38 @@ BOOST_AUTO_TEST_CASE(when_all_without_tasks_returns_empty_list) {
     co_return all.size();
   };
   BOOST_TEST(ss::sync_wait(body()) == 0U);
+}
+
+/// Returns the CPU time for this number of calls that each wait once.
+std::chrono::nanoseconds time_of_calls(int count) {
+  const auto body = [count]() -> ss::task<int> {
+    auto calls = std::vector<ss::task<int>>{};
+    for (auto i = 0; i < count; ++i)
+      calls.push_back([](int n) -> ss::task<int> {
+        auto rest = ss::sleep_for{std::chrono::nanoseconds{0}};
+        co_await rest;
+        co_return n;
+      }(i));
+    auto sum = 0;
+    for (const auto& each : co_await ss::when_all(std::move(calls)))
+      sum += *each.value;
+    co_return sum;
+  };
+  const auto clock = ss::thread_clock::of_this_thread();
+  const auto begin = *clock.used();
+  BOOST_TEST(ss::sync_wait(body()) == count * (count - 1) / 2);
+  return *clock.used() - begin;
+}
+
+BOOST_AUTO_TEST_CASE(when_all_needs_linear_time) {
+  auto few = std::chrono::nanoseconds::max();
+  auto many = std::chrono::nanoseconds::max();
+  for (auto round = 0; round < 3; ++round) {
+    few = std::min(few, time_of_calls(2'000));
+    many = std::min(many, time_of_calls(32'000));
+  }
+  // 16 times as many calls: quadratic time would be 256 times as much
+  BOOST_TEST(many.count() < 80 * few.count());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
