@@ -104,7 +104,7 @@ ledger_time ledger_worker::renewal_due() const {
 }
 
 bool ledger_worker::is_commit_due(ledger_time now) const {
-  if (now >= renewal_due())
+  if (now >= renewal_due() || (are_sums_waiting_ && !rows_.chunks().empty()))
     return true;
   auto waiting = std::size_t{0};
   auto ready = std::size_t{0};

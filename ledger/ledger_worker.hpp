@@ -80,6 +80,9 @@ public:
   /// Reports that the driver waits until all rows that have ended are settled. Until then, commits
   /// do not wait for their time.
   void await_commit() noexcept { is_commit_awaited_ = true; }
+  /// Specifies whether the driver has sums to store that belong to no row that has ended. They are
+  /// then committed at once, also without a row, while the worker holds a chunk.
+  void set_extra_sums(bool are_waiting) noexcept { are_sums_waiting_ = are_waiting; }
   /// Reports that no row runs any more: those that take() returned and that have not ended were
   /// given up, for example cancelled. They run again when another worker gets their chunks.
   void abandon_running() { rows_.abandon_running(); }
@@ -150,6 +153,7 @@ private:
   bool has_given_up_ = false;
   bool may_lease_ahead_ = true;
   bool is_commit_awaited_ = false;
+  bool are_sums_waiting_ = false;
   bool found_no_chunk_ = false; ///< whether the last lease was empty
   bool must_resolve_ = false;   ///< whether a commit was refused, so the leases are not known
   held_rows rows_;

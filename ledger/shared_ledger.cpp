@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
 namespace superstep::detail {
 namespace {
@@ -28,6 +29,11 @@ constexpr auto counting_members_max = 64U;
 
 ledger_time now() {
   return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+void add_sums(chunk_sums& to, const chunk_sums& more) {
+  for (auto i = std::size_t{0}; i < to.size(); ++i)
+    to[i] += more[i];
 }
 
 ledger_facts facts_of(const shared_job& job) {
@@ -92,6 +98,9 @@ void shared_ledger::run() {
     else
       execute(held, action);
     forget_settled();
+    // Another worker runs the rows of the lost chunks again, and cannot count this run of them.
+    if (unstored_spent_ && worker_.rows().chunks().empty())
+      settle_spent();
   }
   is_stopped_ = true;
   settled_.notify_all();
@@ -199,11 +208,12 @@ void shared_ledger::execute_read(lock& held, const read_action& action) {
 /// Adds the lines and sums to a commit.
 commit_request shared_ledger::request_of(const commit_action& action) const {
   auto out = commit_request{action.parts, {}};
+  if (unstored_spent_)
+    add_sums(out.parts.front().sums, *unstored_spent_);
   for (auto part = std::size_t{0}; part < action.parts.size(); ++part) {
     for (const auto row : action.rows[part]) {
       const auto& end = ends_.at(row);
-      for (auto i = std::size_t{0}; i < end.sums.size(); ++i)
-        out.parts[part].sums[i] += end.sums[i];
+      add_sums(out.parts[part].sums, end.sums);
       out.rows.push_back({.row = row,
                           .part = part,
                           .is_dead = end.is_dead,
@@ -217,6 +227,7 @@ commit_request shared_ledger::request_of(const commit_action& action) const {
 
 void shared_ledger::execute_commit(lock& held, const commit_action& action) {
   auto request = request_of(action);
+  const auto has_spent = unstored_spent_.has_value(); // until then, commit() of the writer waits
   held.unlock(); // the lines stay until their rows are settled, which only this thread does
   auto places = std::deque<std::string>{};
   auto stored = result<void>{};
@@ -237,6 +248,8 @@ void shared_ledger::execute_commit(lock& held, const commit_action& action) {
   held.lock();
   if (answer) {
     note_spent(answer->spent);
+    if (has_spent && answer->parts.front().what == part_answer::verdict::stored)
+      settle_spent();
     worker_.committed(*answer, now());
   } else if (stored && answer.error().code == errc::io_failed) {
     worker_.failed(now());
@@ -249,6 +262,13 @@ void shared_ledger::execute_commit(lock& held, const commit_action& action) {
 void shared_ledger::note_spent(const std::optional<spent_sums>& spent) {
   if (spent)
     spent_elsewhere_ = *spent;
+}
+
+/// Forgets the sums of add_spent() that are stored, and wakes the writer thread.
+void shared_ledger::settle_spent() {
+  unstored_spent_.reset();
+  worker_.set_extra_sums(false);
+  settled_.notify_all();
 }
 
 /// Removes what is kept of rows that are settled, and wakes the writer thread.
@@ -368,6 +388,14 @@ result<void> shared_ledger::add(const finished_row& row) {
   return {};
 }
 
+void shared_ledger::add_spent(const row_counts& counts) {
+  auto sums = sums_of(counts, false);
+  sums.front() = sums.back() = 0; // the row has no output
+  if (!group_spent_)
+    group_spent_.emplace();
+  add_sums(*group_spent_, sums);
+}
+
 bool shared_ledger::is_full() const noexcept {
   if (group_bytes_ >= group_bytes_max || group_.size() >= group_rows_max)
     return true;
@@ -392,8 +420,12 @@ result<void> shared_ledger::commit() {
   worker_.await_commit();
   group_.clear();
   group_bytes_ = 0;
+  if (group_spent_) {
+    unstored_spent_ = std::exchange(group_spent_, std::nullopt);
+    worker_.set_extra_sums(true);
+  }
   changed_.notify_one();
-  settled_.wait(held, [this] { return is_over() || ends_.empty(); });
+  settled_.wait(held, [this] { return is_over() || (ends_.empty() && !unstored_spent_); });
   if (failure_)
     return *failure_;
   return {};

@@ -59,7 +59,12 @@ public:
 
   void add_starts(const std::string& /*records*/) override {}
   [[nodiscard]] result<void> add(const finished_row& row) override;
-  [[nodiscard]] bool has_pending() const noexcept override { return !group_.empty(); }
+  /// The sums are stored with one of the chunks that this worker holds. If an answer of the
+  /// database is lost, they may be stored twice, so that a budget is never exceeded.
+  void add_spent(const row_counts& counts) override;
+  [[nodiscard]] bool has_pending() const noexcept override {
+    return !group_.empty() || group_spent_;
+  }
   [[nodiscard]] bool is_full() const noexcept override;
   [[nodiscard]] std::chrono::nanoseconds commit_interval() const override;
   [[nodiscard]] result<void> commit() override;
@@ -92,6 +97,7 @@ private:
   [[nodiscard]] result<std::vector<input_text>> opened(result<std::vector<input_text>> lines) const;
   void forget_settled();
   void note_spent(const std::optional<spent_sums>& spent);
+  void settle_spent();
   [[nodiscard]] result<input_row> parse(const row_origin& row, std::string_view text);
   void give_up_on_abort();
 
@@ -109,6 +115,7 @@ private:
 
   std::vector<std::pair<std::uint64_t, end_of_row>> group_; ///< used by the writer thread
   std::size_t group_bytes_ = 0;                             ///< used by the writer thread
+  std::optional<chunk_sums> group_spent_; ///< see add_spent(); used by the writer thread
 
   mutable std::mutex mutex_; ///< protects the members below
   std::condition_variable changed_;
@@ -117,7 +124,8 @@ private:
   std::unordered_map<std::uint64_t, input_text> texts_; ///< of the rows that are not settled
   std::size_t text_bytes_ = 0;
   std::unordered_map<std::uint64_t, end_of_row> ends_;
-  std::optional<error> failure_; ///< the first error that ends the job in this process
+  std::optional<chunk_sums> unstored_spent_; ///< committed by the writer thread and not stored
+  std::optional<error> failure_;             ///< the first error that ends the job in this process
   std::optional<ledger_time> aborted_at_;
   beat_answer counts_{};
   spent_sums spent_elsewhere_;

@@ -37,6 +37,16 @@ public:
     BOOST_TEST((model_.commit("other", request, {}).parts.at(0).what == //
                 part_answer::verdict::stored));
   }
+  /// Leases the chunks for another worker as if their leases had expired.
+  void take_chunks_of_own() {
+    const auto guard = std::lock_guard{mutex_};
+    const auto taken = model_.lease("other", 16, false, 0, std::chrono::hours{2}).chunks;
+    BOOST_TEST(!taken.empty());
+  }
+  [[nodiscard]] spent_sums spent() {
+    const auto guard = std::lock_guard{mutex_};
+    return model_.spent();
+  }
   [[nodiscard]] std::uint64_t stored() {
     const auto guard = std::lock_guard{mutex_};
     return model_.stored();
@@ -153,4 +163,31 @@ BOOST_FIXTURE_TEST_CASE(answers_contain_cost_of_other_workers, running_ledger) {
   BOOST_TEST(ledger.add(row).has_value());
   BOOST_TEST(ledger.commit().has_value());
   BOOST_TEST(ledger.spent_elsewhere().tokens == 60); // without the worker's own row
+}
+
+BOOST_FIXTURE_TEST_CASE(stores_cost_of_rows_that_run_again, running_ledger) {
+  BOOST_TEST_REQUIRE(ledger.start().has_value());
+  const auto dropped = take_row();
+  const auto row = take_row();
+  ledger.add_spent(dropped.counts);
+  BOOST_TEST(ledger.has_pending());
+  BOOST_TEST(ledger.commit().has_value());
+  BOOST_TEST(!ledger.has_pending());
+  BOOST_TEST(db.spent().cost == 3);
+  ledger.add_spent(dropped.counts);
+  BOOST_TEST(ledger.add(row).has_value());
+  BOOST_TEST(ledger.commit().has_value());
+  BOOST_TEST(db.spent().cost == 9);
+  BOOST_TEST(db.spent().tokens == 45);
+  BOOST_TEST(db.stored() == 1U);
+  BOOST_TEST(ledger.spent_elsewhere().cost == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(does_not_wait_to_store_cost_of_lost_rows, running_ledger) {
+  BOOST_TEST_REQUIRE(ledger.start().has_value());
+  const auto dropped = take_row();
+  db.take_chunks_of_own();
+  ledger.add_spent(dropped.counts);
+  BOOST_TEST(ledger.commit().has_value());
+  BOOST_TEST(db.spent().cost == 0);
 }
