@@ -119,6 +119,12 @@ exit_code code_of(std::error_code failed) {
   return is_shortage(failed) ? exit_code::shortage : exit_code::failed;
 }
 
+/// Returns the exit code of a job that has not run. A job of a ledger that was cancelled before
+/// this process started has been stopped, as one that is cancelled while the process runs.
+exit_code code_of(std::error_code failed, const ledger_arguments& shared) {
+  return shared.is_set() && failed == errc::cancelled ? exit_code::drained : code_of(failed);
+}
+
 /// Returns the options that score the rows of the job.
 gold_options gold_of(const run_arguments& given, const batch_options& job) {
   auto out = given.gold;
@@ -381,7 +387,7 @@ job_end run(const run_arguments& given) {
     return {reader_ended_code};
   }
   if (!ended)
-    return {fail_with(ended.error().text, code_of(ended.error().code))};
+    return {fail_with(ended.error().text, code_of(ended.error().code, given.shared))};
   if (given.batch.fresh && !ended->job_id.empty())
     if (const auto moved = move_scores_aside(job.output); !moved)
       return {fail_with(moved.error().text)};

@@ -236,7 +236,9 @@ BOOST_AUTO_TEST_CASE(job_is_paused_resumed_and_cancelled) {
   const auto end = worker->wait();
   BOOST_TEST(end.exit_code == 3, end.err);
   BOOST_TEST(end.out.find("the job was cancelled") != std::string::npos, end.out);
-  BOOST_TEST(files.worker()->wait().err.find("was cancelled") != std::string::npos);
+  const auto late = files.worker()->wait();
+  BOOST_TEST(late.exit_code == 3);
+  BOOST_TEST(late.err.find("was cancelled") != std::string::npos, late.err);
   BOOST_TEST(files.call({"jobs", "resume"}).exit_code == 0);
   BOOST_TEST(files.worker()->wait().exit_code == 0);
   files.check_outputs();
