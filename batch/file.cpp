@@ -95,14 +95,20 @@ result<file> file::open_temporary(const file& like) {
   return file{fd, std::move(name)};
 }
 
-result<file> file::open_nameless(const std::string& beside) {
-  auto name = beside + ".XXXXXX";
+result<file> file::open_unique(const std::string& path) {
+  auto name = path + ".XXXXXX"; // mkostemp() creates the file, so that no other one is overwritten
   auto fd = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd < 0)
     return disk_error("create", name, errno);
-  ::unlink(name.c_str());
-  auto out = file{fd, std::move(name)};
-  out.is_nameless_ = true;
+  return file{fd, std::move(name)};
+}
+
+result<file> file::open_nameless(const std::string& beside) {
+  auto out = open_unique(beside);
+  if (!out)
+    return out;
+  ::unlink(out->path().c_str());
+  out->is_nameless_ = true;
   return out;
 }
 
@@ -300,18 +306,16 @@ result<void> sync_folder_of(const std::string& path) {
 }
 
 result<void> file::replace_content(const std::string& path, std::string_view bytes) {
-  auto name = path + ".XXXXXX"; // made unique by mkostemp(), so that no other file is overwritten
-  auto fd = ::mkostemp(name.data(), O_CLOEXEC);
-  if (fd < 0)
-    return disk_error("create", name, errno);
-  auto fresh = file{fd, name};
-  auto written = fresh.append(bytes);
+  auto fresh = open_unique(path);
+  if (!fresh)
+    return fresh.error();
+  auto written = fresh->append(bytes);
   if (written)
-    written = fresh.sync();
-  if (written && ::rename(name.c_str(), path.c_str()) != 0)
+    written = fresh->sync();
+  if (written && ::rename(fresh->path().c_str(), path.c_str()) != 0)
     written = disk_error("replace", path, errno);
   if (!written) {
-    ::unlink(name.c_str());
+    ::unlink(fresh->path().c_str());
     return written.error();
   }
   return sync_folder_of(path);

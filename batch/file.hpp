@@ -40,6 +40,9 @@ public:
   [[nodiscard]] static result<file> open_standard_output();
   /// Creates a file with a unique name in the folder of `like`, with the same permissions.
   [[nodiscard]] static result<file> open_temporary(const file& like);
+  /// Creates a file with a unique name that starts with `path`. Only the owner can read and write
+  /// it.
+  [[nodiscard]] static result<file> open_unique(const std::string& path);
   /// Creates a file without a name in the folder of `beside`. The system deletes it when it is
   /// closed, even after a crash.
   [[nodiscard]] static result<file> open_nameless(const std::string& beside);

@@ -23,13 +23,21 @@ result<pg_rows> run_for(pg_connection& connection, const shared_job& job, const 
   return connection.run(statement, given);
 }
 
-/// A file that takes the place of another one when it is complete; or standard output.
+/// A file that takes the place of another one when it is complete; or standard output. Until then
+/// it has a name of its own, and it is deleted if it does not become complete.
 class replacing_file {
 public:
+  replacing_file() = default;
+  ~replacing_file() {
+    if (path_ != "-")
+      static_cast<void>(file_.remove());
+  }
+  replacing_file(const replacing_file&) = delete;
+  replacing_file& operator=(const replacing_file&) = delete;
+
   [[nodiscard]] result<void> open(const std::string& path) {
     path_ = path;
-    auto opened = path == "-" ? file::open_standard_output()
-                              : file::open_regular(path + ".new", O_WRONLY | O_CREAT | O_TRUNC);
+    auto opened = path == "-" ? file::open_standard_output() : file::open_unique(path);
     if (!opened)
       return opened.error();
     file_ = *std::move(opened);
@@ -48,8 +56,9 @@ public:
       return flushed;
     if (auto synced = file_.sync(); !synced)
       return synced;
-    if (std::rename((path_ + ".new").c_str(), path_.c_str()) != 0)
+    if (std::rename(file_.path().c_str(), path_.c_str()) != 0)
       return disk_error("replace", path_, errno);
+    file_ = file{}; // a file with a name of its own would be deleted
     return sync_folder_of(path_);
   }
 

@@ -325,6 +325,26 @@ BOOST_AUTO_TEST_CASE(lines_in_part_files_are_exported) {
   BOOST_TEST(server.value("select max(length(line)) < 60 from superstep.outputs") == "t");
 }
 
+BOOST_AUTO_TEST_CASE(export_leaves_other_files_alone) {
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 4};
+  files.submit();
+  BOOST_TEST(files.worker()->wait().exit_code == 0);
+  const auto exports = std::filesystem::path{files.job.folder / "exports"};
+  std::filesystem::create_directory(exports);
+  write_file(exports / "out.jsonl.new", "a file of the user\n");
+  const auto output = (exports / "out.jsonl").string();
+  const auto failed = files.call({"jobs", "export", "--output", output},
+                                 {"--dead", (exports / "nowhere" / "dead.jsonl").string()});
+  BOOST_TEST(failed.exit_code == 1);
+  const auto end = files.call({"jobs", "export", "--output", output});
+  BOOST_TEST(end.exit_code == 0, end.err);
+  BOOST_TEST(read_rows(read_file(output)).size() == 4U);
+  BOOST_TEST(read_file(exports / "out.jsonl.new") == "a file of the user\n");
+  const auto count = std::distance(std::filesystem::directory_iterator{exports}, {});
+  BOOST_TEST(count == 2); // an export that has failed leaves no file
+}
+
 BOOST_AUTO_TEST_CASE(failed_rows_run_again_on_request) {
   const auto& server = empty_server();
   const auto files = shared_job_files{server, 100};
