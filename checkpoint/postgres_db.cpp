@@ -192,7 +192,8 @@ void postgres_database::begin(transaction kind) {
     auto begun = connection_.run_script("begin");
     if (begun)
       break;
-    if (!left.wait())
+    const auto was_lost = begun.error().code == make_error_code(errc::io_failed);
+    if (!was_lost || !left.wait())
       throw postgres_failed(begun.error());
   }
   transaction_ = 0; // from here on, a lost connection ends the transaction

@@ -48,6 +48,7 @@ SUPERSTEP_FORWARD(PostgresPollingStatusType, PQconnectPoll, (PGconn * c), (c))
 SUPERSTEP_FORWARD(PGconn*, PQconnectStartParams,
                   (const char* const* keywords, const char* const* values, int expand),
                   (keywords, values, expand))
+SUPERSTEP_FORWARD(int, PQconnectionNeedsPassword, (const PGconn* c), (c))
 SUPERSTEP_FORWARD(void, PQconninfoFree, (PQconninfoOption * o), (o))
 SUPERSTEP_FORWARD(PQconninfoOption*, PQconninfoParse, (const char* text, char** error),
                   (text, error))
@@ -70,6 +71,8 @@ SUPERSTEP_FORWARD(int, PQsendQueryParams,
                   (PGconn * c, const char* command, int count, const Oid* types,
                    const char* const* values, const int* lengths, const int* formats, int format),
                   (c, command, count, types, values, lengths, formats, format))
+SUPERSTEP_FORWARD(PGVerbosity, PQsetErrorVerbosity, (PGconn * c, PGVerbosity verbosity),
+                  (c, verbosity))
 SUPERSTEP_FORWARD(PQnoticeProcessor, PQsetNoticeProcessor,
                   (PGconn * c, PQnoticeProcessor processor, void* argument),
                   (c, processor, argument))

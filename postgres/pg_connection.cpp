@@ -73,6 +73,39 @@ std::string first_line(std::string_view text) {
   return std::string{text.substr(0, text.find('\n'))};
 }
 
+/// Whether an SQLSTATE of a failed attempt to connect means that further attempts fail, too: an
+/// unknown role or a wrong password, an unknown database, or no permission to connect to it.
+bool is_permanent(std::string_view state) {
+  return state.starts_with("28") || state == "3D000" || state == "42501";
+}
+
+/// The error of an attempt to connect.
+struct connect_failure {
+  std::string text;
+  std::string state; ///< SQLSTATE; empty if the server has not answered
+};
+
+/// Separates the SQLSTATE from a text of libpq with PQERRORS_VERBOSE, such as
+/// `FATAL:  3D000: database "jobs" does not exist`. libpq has no function that returns the SQLSTATE
+/// of an attempt. If a host has several addresses, the text has lines for each of them, and the
+/// last answer of a server counts.
+connect_failure read_connect_failure(std::string_view text) {
+  constexpr auto before = std::string_view{":  "};
+  constexpr auto size = std::size_t{5};
+  const auto is_code = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); };
+  for (auto at = text.rfind(before); at != std::string_view::npos && at > 0;
+       at = text.rfind(before, at - 1)) {
+    const auto state = text.substr(at + before.size(), size);
+    const auto rest = text.substr(std::min(text.size(), at + before.size() + size));
+    if (state.size() < size || !std::ranges::all_of(state, is_code) || !rest.starts_with(": "))
+      continue;
+    const auto line = text.rfind('\n', at) + 1; // npos + 1 is 0
+    return {std::string{text.substr(line, at - line)} + ": " + first_line(rest.substr(2)),
+            std::string{state}};
+  }
+  return {first_line(text), {}};
+}
+
 } // namespace
 
 template <std::integral Number>
@@ -210,6 +243,21 @@ error pg_connection::lost(std::string text) {
   return {errc::io_failed, "the database " + address_.name + ": " + std::move(text)};
 }
 
+/// Closes a connection that the server has refused. Returns an error that is not io_failed if
+/// further attempts fail, too.
+error pg_connection::refused() {
+  auto why = read_connect_failure(PQerrorMessage(connection_.get()));
+  const auto is_final =
+      is_permanent(why.state) || PQconnectionNeedsPassword(connection_.get()) != 0;
+  auto out = lost(std::move(why.text));
+  if (!is_final)
+    return out;
+  out.code = errc::invalid_argument;
+  if (!why.state.empty())
+    out.text += " (SQLSTATE " + why.state + ")";
+  return out;
+}
+
 error pg_connection::failure(const PGresult* of) {
   const auto* const state = PQresultErrorField(of, PG_DIAG_SQLSTATE);
   const auto* const text = PQresultErrorField(of, PG_DIAG_MESSAGE_PRIMARY);
@@ -269,14 +317,16 @@ result<void> pg_connection::connect(const pg_keywords& keywords, time_point unti
     return error{errc::shortage, "out of memory"};
   if (PQstatus(connection_.get()) == CONNECTION_BAD)
     return lost(first_line(PQerrorMessage(connection_.get())));
+  PQsetErrorVerbosity(connection_.get(), PQERRORS_VERBOSE); // for read_connect_failure()
   auto polled = PGRES_POLLING_WRITING;
   while (polled != PGRES_POLLING_OK) {
     if (auto ready = wait(polled == PGRES_POLLING_WRITING, until); !ready)
       return ready;
     polled = PQconnectPoll(connection_.get());
     if (polled == PGRES_POLLING_FAILED)
-      return lost(first_line(PQerrorMessage(connection_.get())));
+      return refused();
   }
+  PQsetErrorVerbosity(connection_.get(), PQERRORS_DEFAULT);
   PQsetnonblocking(connection_.get(), 1);
   // Notices are for a person at a terminal.
   PQsetNoticeProcessor(

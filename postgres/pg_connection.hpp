@@ -98,8 +98,9 @@ private:
 /// not longer than the given timeout, and end early if `is_cancelled` returns true.
 ///
 /// An error with errc::io_failed means that the connection was lost or the server is not available;
-/// the connection is then closed. Other errors are those of the statement. Error texts contain
-/// neither the statement nor its parameters.
+/// the connection is then closed. Other errors are those of the statement, or mean that the server
+/// refuses every connection, for example because of a wrong password. Error texts contain neither
+/// the statement nor its parameters.
 class pg_connection {
 public:
   /// @param is_cancelled called often while a function waits; may be empty
@@ -130,6 +131,7 @@ private:
 
   [[nodiscard]] error failure(const PGresult* of);
   [[nodiscard]] error lost(std::string text);
+  [[nodiscard]] error refused();
   [[nodiscard]] result<void> connect(const pg_keywords&, time_point until);
   [[nodiscard]] result<void> wait(bool for_write, time_point until);
   [[nodiscard]] result<void> flush(time_point until);
