@@ -34,10 +34,9 @@ std::int64_t tokens_of_agent(const agent& a) {
   return count_tokens_approximately(more);
 }
 
-std::string cost_text(const run_arguments& given, const agent& a, std::int64_t tokens) {
-  const auto prices = prices_of(given.stop, a);
+std::string cost_text(const price_table& prices, const agent& a, std::int64_t tokens) {
   const auto* provider = std::get_if<provider_model_options>(&a.spec().model);
-  const auto* price = prices && provider ? prices->find(provider->model) : nullptr;
+  const auto* price = provider ? prices.find(provider->model) : nullptr;
   if (price == nullptr)
     return "cost: the price of the model is not known; add it to the key prices of the agent file, "
            "or use --prices\n";
@@ -56,6 +55,9 @@ std::string cost_text(const run_arguments& given, const agent& a, std::int64_t t
 result<std::string> describe_input(const run_arguments& given, const agent& a, bool has_estimate) {
   const auto more = tokens_of_agent(a);
   const auto stop = stop_request{};
+  const auto prices = prices_of(given.stop, a);
+  if (!prices)
+    return prices.error();
   const auto found = detail::estimate_input(
       options_of(given, a),
       [more](const row_request& row) { return more + count_tokens_approximately(row.messages); },
@@ -76,7 +78,7 @@ result<std::string> describe_input(const run_arguments& given, const agent& a, b
     out += fmt::format("first model calls: about {} input tokens, {} per row, at most {}\n",
                        found->tokens, found->tokens / static_cast<std::int64_t>(found->runs),
                        found->tokens_max);
-  return out + cost_text(given, a, found->tokens);
+  return out + cost_text(*prices, a, found->tokens);
 }
 
 } // namespace superstep::cli

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iostream>
+#include <span>
 #include <utility>
 
 namespace superstep::cli {
@@ -136,12 +137,17 @@ void add_check(CLI::App& program, action& chosen) {
                                 "Also check the rows of this file, as superstep run does; - for "
                                 "standard input")
                     ->check(not_empty());
-  verb.add_flag("--estimate", given->has_estimate,
-                "Estimate the input tokens of the rows' first model calls, and their cost")
-      ->needs(input);
+  const auto before = verb.get_options().size();
+  auto* estimate =
+      verb.add_flag("--estimate", given->has_estimate,
+                    "Estimate the input tokens of the rows' first model calls, and their cost");
   add_input_options(verb, given->job);
+  const auto all = verb.get_options();
+  for (auto* const option : std::span{all}.subspan(before))
+    option->needs(input);
   verb.add_option("--prices", given->job.stop.prices, "JSON file with prices of models")
-      ->check(not_empty());
+      ->check(named_file())
+      ->needs(estimate);
   verb.footer(
       "Examples:\n  superstep check agent.yaml --set version=v1\n"
       "  superstep check agent.yaml --input rows.csv --estimate\n\n"
