@@ -438,6 +438,25 @@ bool exists_job_at(const std::string& output) {
   });
 }
 
+/// Fails if a combination would write a file of an earlier one. The names of a job's other files do
+/// not contain the extension of its output, so these files may be the same although the outputs
+/// differ.
+/// @param written the files of the earlier combinations; those of this one are added
+result<void> check_own_files(const matrix_job& job, const batch_options& options,
+                             std::map<std::string, const matrix_job*>& written) {
+  for (const auto& file : paths_written_by(options)) {
+    if (file.path.empty())
+      continue;
+    const auto [first, is_new] = written.try_emplace(file.path, &job);
+    if (!is_new)
+      return error{errc::invalid_argument,
+                   "--matrix: the combinations " + first->second->name + " and " + job.name +
+                       " would both write " + file.path + ", " + file.what +
+                       "; use other values, or an --output that ends with .jsonl"};
+  }
+  return {};
+}
+
 /// Runs a job for each combination of --matrix.
 int run_combinations(const run_arguments& given) {
   if (given.batch.input == "-" || given.batch.output == "-")
@@ -465,6 +484,7 @@ int run_combinations(const run_arguments& given) {
     return out;
   };
   auto lines = std::map<std::string, std::string>{}; // files with JSON lines by output
+  auto written = std::map<std::string, const matrix_job*>{};
   for (const auto& job : *jobs) {
     auto prepared = prepared_job{};
     auto arguments = arguments_of(job);
@@ -475,6 +495,8 @@ int run_combinations(const run_arguments& given) {
       return code;
     }
     const auto& options = prepared.options;
+    if (const auto checked = check_own_files(job, options, written); !checked)
+      return fail_with(checked.error().text);
     lines[job.output] = options.format == output_format::csv ? rows_file_of(options) : job.output;
   }
   if (const auto note = budget_note(jobs->size(), given.stop.rules); !note.empty())
