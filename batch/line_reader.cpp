@@ -84,19 +84,34 @@ result<std::optional<text_line>> line_reader::next() {
   line.number = ++lines_;
   line.offset = buffer_at_ + begin_;
   line.is_complete = false;
+  line.open_quote = open_quote_of(line, line.text.back());
   begin_ = size_;
   return line;
+}
+
+/// Returns the number of the line on which the quoted field begins that contains the end of the
+/// file, if this field also contains lines that follow; 0 otherwise.
+/// @param last the last record of the file
+/// @param end the last character of the file
+std::uint64_t line_reader::open_quote_of(const text_line& last, char end) const noexcept {
+  if (!records_.is_quoted())
+    return 0;
+  const auto breaks = records_.breaks() - records_.breaks_before_quote();
+  const auto lines = breaks - (breaks > 0 && end == '\n' ? 1U : 0U);
+  return lines > 0 ? last.number + records_.breaks_before_quote() : 0;
 }
 
 // Skips a line that is too long, block by block. Its beginning is kept for the error text.
 result<text_line> line_reader::skip_long_line(text_line line) {
   excerpt_ = line.text.substr(0, excerpt_size);
   line.is_too_long = true;
+  auto last = bytes().back();
   begin_ = size_;
   while (true) {
     auto more = fill();
     if (!more)
       return more.error();
+    last = *more ? bytes().back() : last;
     auto newline = records_.find(bytes(), 0);
     line.size += newline == std::string::npos ? size_ : newline;
     line.is_complete = newline != std::string::npos;
@@ -104,6 +119,7 @@ result<text_line> line_reader::skip_long_line(text_line line) {
     if (line.is_complete || !*more)
       break;
   }
+  line.open_quote = line.is_complete ? 0 : open_quote_of(line, last);
   lines_ += records_.take_breaks();
   line.text = excerpt_;
   return line;

@@ -15,12 +15,13 @@ namespace superstep::detail {
 /// One line of a file, without its newline, or one record that may have several lines. The text is
 /// valid until the next call of next().
 struct text_line {
-  std::string_view text;    ///< only the beginning if the line is too long
-  std::uint64_t number = 0; ///< line number from 1; of a record, that of its first line
-  std::uint64_t offset = 0; ///< position in the file
-  std::uint64_t size = 0;   ///< length in bytes, also if the text was cut
-  bool is_too_long = false; ///< whether the line is longer than `line_bytes_max`
-  bool is_complete = true;  ///< whether a newline ends the line
+  std::string_view text;        ///< only the beginning if the line is too long
+  std::uint64_t number = 0;     ///< line number from 1; of a record, that of its first line
+  std::uint64_t offset = 0;     ///< position in the file
+  std::uint64_t size = 0;       ///< length in bytes, also if the text was cut
+  bool is_too_long = false;     ///< whether the line is longer than `line_bytes_max`
+  bool is_complete = true;      ///< whether a newline ends the line
+  std::uint64_t open_quote = 0; ///< see open_quote_of(); 0 if the record has none
 };
 
 /// The part of a file that a line_reader reads, and what ends a line.
@@ -50,6 +51,7 @@ private:
   void make_room();
   [[nodiscard]] std::string_view bytes() const noexcept { return {buffer_.get(), size_}; }
   result<text_line> skip_long_line(text_line line);
+  [[nodiscard]] std::uint64_t open_quote_of(const text_line& last, char end) const noexcept;
 
   const file& file_;
   std::size_t line_bytes_max_;

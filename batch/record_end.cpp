@@ -25,8 +25,11 @@ std::size_t record_end::find(std::string_view bytes, std::size_t from) noexcept 
     }
     if (c == separator_)
       at_ = place::field_start;
-    else if (c == '"' && at_ != place::plain)
-      at_ = place::quoted; // the start of a field, or the second of two quotes
+    else if (c == '"' && at_ == place::field_start) {
+      at_ = place::quoted;
+      breaks_before_quote_ = breaks_;
+    } else if (c == '"' && at_ == place::closed)
+      at_ = place::quoted; // the second of two quotes
     else
       at_ = place::plain;
   }

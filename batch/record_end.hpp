@@ -20,6 +20,12 @@ public:
   [[nodiscard]] std::size_t find(std::string_view bytes, std::size_t from) noexcept;
   /// Returns the number of line breaks within the last record found, and resets it.
   [[nodiscard]] std::uint64_t take_breaks() noexcept;
+  /// Whether the bytes so far end within a quoted field.
+  [[nodiscard]] bool is_quoted() const noexcept { return at_ == place::quoted; }
+  /// Returns the number of line breaks of the record before its latest quoted field.
+  [[nodiscard]] std::uint64_t breaks_before_quote() const noexcept { return breaks_before_quote_; }
+  /// Returns the number of line breaks of the record that were found so far.
+  [[nodiscard]] std::uint64_t breaks() const noexcept { return breaks_; }
 
 private:
   /// The place of the last byte in its record.
@@ -28,6 +34,7 @@ private:
   char separator_;
   place at_ = place::field_start;
   std::uint64_t breaks_ = 0;
+  std::uint64_t breaks_before_quote_ = 0;
 };
 
 } // namespace superstep::detail

@@ -55,6 +55,13 @@ private:
   std::string text_;
 };
 
+/// Returns the error of a record with an open quote (text_line::open_quote).
+std::string open_quote_text(const text_line& record) {
+  return "a field begins with a quote on line " + std::to_string(record.open_quote) +
+         " that is not closed, so all lines that follow belong to this field; close the quote, or "
+         "quote the field and write \"\" for each quote in it";
+}
+
 } // namespace
 
 input_reader::input_reader(const input_file& from, std::size_t line_bytes_max, bool find_duplicates,
@@ -152,9 +159,13 @@ result<input_facts> scan_input(const input_file& input, const batch_options& opt
     if (line.number == 1)
       if (auto fault = find_fault_of_file(line.text); !fault.empty())
         return error{errc::parse_failed, input.name + ' ' + fault + "; nothing was run"};
+    // This is not one invalid line: a dead letter would hide all rows that follow.
+    if (line.open_quote > 0 && options.bad_lines == on_bad_line::dead_letter)
+      return error{errc::parse_failed,
+                   input.name + ": " + open_quote_text(line) + "; nothing was run"};
     facts.selection.see(selection_digest(**item), !(*item)->row);
     if (!(*item)->row)
-      faults.add(line, (*item)->row.error().text);
+      faults.add(line, line.open_quote > 0 ? open_quote_text(line) : (*item)->row.error().text);
   }
   facts.rows = facts.selection.finish();
   if (faults.count() > 0 && options.bad_lines == on_bad_line::fail)

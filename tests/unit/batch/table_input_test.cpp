@@ -260,7 +260,9 @@ const auto wrong_tables = std::vector<wrong_table>{
     {"too many fields", "id,question\na,\"x\ny\"\nb,c,d\n", "", "line 4: has 3 fields, but"},
     {"text after quotes", "id,question\na,\"x\"y\n", "",
      "line 2: field 2 has text after its closing quote: \"y\""},
-    {"open quotes", "id,question\na,x\nb,\"y\nc,z\n", "", "line 3: the quotes of field 2 are not "},
+    {"open quotes", "id,question\na,x\nb,\"y\n", "", "line 3: the quotes of field 2 are not "},
+    {"open quotes before rows", "id,question\na,\"x\ny\"\nb,\"y\nc,z\n", "",
+     "line 4: a field begins with a quote on line 4 that is not closed, so all lines that follow"},
     {"lone carriage return", "id,question\na,x\ry\n", "", "line 2: field 2 contains a carriage"},
     {"duplicate names", "id,question,id\n", "",
      "in.csv:1: the columns 1 and 3 have the same name, \"id\""},
@@ -284,6 +286,42 @@ BOOST_DATA_TEST_CASE(invalid_table_is_rejected_with_line,
   BOOST_REQUIRE(!refused.has_value());
   BOOST_TEST(has(refused.error().text, c.expected), refused.error().text);
   BOOST_TEST(job.runner.runs.empty());
+}
+
+struct open_quote {
+  std::string_view name, text;
+  std::size_t line_bytes_max;
+  std::string_view expected; ///< part of the error; empty if the other rows run
+};
+std::ostream& operator<<(std::ostream& out, const open_quote& c) {
+  return out << c.name;
+}
+
+const auto open_quotes = std::vector<open_quote>{
+    {"on the line of the row", "id,question\na,x\nb,\"y\nc,z", 1'000,
+     "quote on line 3 that is not"},
+    {"below the line of the row", "id,question\n\"a\n1\",\"y\nc,z\nd,z\n", 1'000,
+     "in.csv: a field begins with a quote on line 3 that is not closed"},
+    {"after doubled quotes", "id,question\na,\"x\n\"\"y\nc,z\n", 1'000,
+     "quote on line 2 that is not"},
+    {"in a line that is too long", "id,question\na,x\nb,\"y\nc,long\n", 11,
+     "quote on line 3 that is not"},
+    {"in the last line", "id,question\na,x\nb,\"y\n", 1'000, ""},
+    {"in the last line, too long", "id,question\na,x\nb,\"long long long\n", 11, ""},
+};
+
+BOOST_DATA_TEST_CASE(open_quote_before_rows_is_no_dead_letter,
+                     boost::unit_test::data::make(open_quotes), c) {
+  auto job = table_job{"in.csv", c.text};
+  job.options.bad_lines = on_bad_line::dead_letter;
+  job.options.line_bytes_max = c.line_bytes_max;
+  const auto ended = job.run();
+  BOOST_REQUIRE(ended.has_value() == c.expected.empty());
+  if (ended)
+    BOOST_TEST(ended->bad_lines == 1U);
+  else
+    BOOST_TEST(has(ended.error().text, c.expected), ended.error().text);
+  BOOST_TEST(job.runner.runs.size() == (c.expected.empty() ? 1U : 0U));
 }
 
 BOOST_AUTO_TEST_CASE(table_without_template_is_rejected_with_an_example) {
