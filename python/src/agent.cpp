@@ -15,6 +15,7 @@
 #include "row_window.hpp"
 #include "stores.hpp"
 #include "stream.hpp"
+#include "thread_state.hpp"
 
 #include <superstep/agents/create_agent.hpp>
 #include <superstep/checkpoint/postgres.hpp>
@@ -164,6 +165,15 @@ nb::object agent_result::get(const std::string& key, nb::object otherwise) const
   return has(key) ? at(key) : std::move(otherwise);
 }
 
+nb::object agent_result::repr() const {
+  constexpr auto shown_max = Py_ssize_t{60};
+  auto shown = text();
+  if (PyUnicode_GetLength(shown.ptr()) > shown_max)
+    shown = nb::steal(PyUnicode_Substring(shown.ptr(), 0, shown_max)) + nb::str("…");
+  return nb::str("<superstep.AgentResult {}, {} messages, text={!r}>")
+      .attr("format")(status(), result_.state.messages.size(), shown);
+}
+
 tool_list native_agent::make_tools(nb::list specs) {
   auto out = tool_list{};
   for (auto spec : specs) {
@@ -269,6 +279,54 @@ bool native_agent::has_thread(const std::string& thread_id) const {
   return translated([&] {
     const auto unlocked = nb::gil_scoped_release{};
     return has_checkpoint(*graph_, thread_id);
+  });
+}
+
+namespace {
+
+nb::object values_of(const state_snapshot& from) {
+  const auto* const state = from.as<chat_state>();
+  return state != nullptr ? state_object(*state) : nb::object(nb::dict());
+}
+
+/// Reads the values that update_state() writes: a dict with messages and structured_response.
+update<chat_state> read_update(nb::handle from) {
+  auto out = update<chat_state>{};
+  for (auto [key, value] : nb::borrow<nb::dict>(from)) {
+    const auto name = text_of(key, "a key of the values");
+    if (name == "messages")
+      out.add(set<&chat_state::messages>(read_messages(value)));
+    else if (name == "structured_response")
+      out.add(set<&chat_state::structured_response>(to_json(value, "structured_response")));
+    else
+      throw nb::value_error(("the state of an agent has no key '" + std::string{name} +
+                             "'; use messages and structured_response")
+                                .c_str());
+  }
+  return out;
+}
+
+} // namespace
+
+nb::object native_agent::get_state(nb::dict options) const {
+  return read_state(detail::program_of(*graph_), std::move(options), values_of);
+}
+
+nb::list native_agent::get_state_history(nb::dict options, std::size_t limit) const {
+  return read_state_history(detail::program_of(*graph_), std::move(options), limit, values_of);
+}
+
+std::string native_agent::update_state(nb::dict options, nb::handle values,
+                                       const std::string& as_node) const {
+  const auto config = read_run_options(options);
+  auto change = state_update<chat_state>{};
+  change.as_node = as_node;
+  if (!values.is_none())
+    change.values = read_update(values);
+  return translated([&] {
+    const auto unlocked = nb::gil_scoped_release{};
+    return detail::update_state(detail::program_of(*graph_), place_of(config),
+                                detail::edit_for(*graph_, std::move(change)));
   });
 }
 

@@ -54,6 +54,8 @@ public:
   [[nodiscard]] nb::object at(const std::string& key) const;
   /// Returns a part of the state, or `otherwise` if it does not have the part.
   [[nodiscard]] nb::object get(const std::string& key, nb::object otherwise) const;
+  /// Returns how the run ended, the number of messages and the beginning of the text.
+  [[nodiscard]] nb::object repr() const;
 
   std::int64_t index = 0; ///< position of the input in a batch
 
@@ -97,6 +99,11 @@ public:
   [[nodiscard]] nb::object messages_of_row(nb::dict row) const;
   /// Whether the checkpointer has a checkpoint of a thread.
   [[nodiscard]] bool has_thread(const std::string& thread_id) const;
+  /// Returns the state of a thread; see native_graph::get_state().
+  [[nodiscard]] nb::object get_state(nb::dict options) const;
+  [[nodiscard]] nb::list get_state_history(nb::dict options, std::size_t limit) const;
+  /// Writes messages or a structured response to a thread. Returns the id of the new checkpoint.
+  std::string update_state(nb::dict options, nb::handle values, const std::string& as_node) const;
   [[nodiscard]] std::string mermaid() const { return graph_->mermaid(); }
   /// The Python functions of the agent, for the garbage collector.
   [[nodiscard]] const std::vector<shared_object>& functions() const noexcept { return functions_; }

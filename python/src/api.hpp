@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <nanobind/nanobind.h>
 
@@ -20,6 +21,15 @@ namespace nb = nanobind;
 /// Returns the name of the class of an object.
 [[nodiscard]] inline std::string class_name(nb::handle object) {
   return nb::str(object.type().attr("__name__")).c_str();
+}
+
+/// Returns the type of an object for an error text: "an int", "a list", or "None".
+[[nodiscard]] inline std::string type_text(nb::handle object) {
+  if (object.is_none())
+    return "None";
+  const auto name = class_name(object);
+  const auto has_vowel = std::string_view{"aeiouAEIOU"}.find(name[0]) != std::string_view::npos;
+  return (has_vowel ? "an " : "a ") + name;
 }
 
 /// Returns an item of a list or tuple, borrowed.

@@ -34,7 +34,7 @@ struct place {
 };
 
 [[noreturn]] void throw_type(const place& at, nb::handle from, const char* wanted) {
-  const auto text = at.text() + " is a " + class_name(from) + "; " + wanted;
+  const auto text = at.text() + " is " + type_text(from) + "; " + wanted;
   throw nb::type_error(text.c_str());
 }
 

@@ -10,6 +10,7 @@
 #include "run_options.hpp"
 #include "stores.hpp"
 #include "stream.hpp"
+#include "thread_state.hpp"
 #include "types.hpp"
 
 #include <utility>
@@ -306,57 +307,17 @@ run_handle native_graph::start(nb::handle input, nb::dict options, delivery to,
   });
 }
 
-namespace {
-
-detail::thread_place place_of(const run_config& config) {
-  auto out = detail::thread_place{config.thread_id};
-  if (config.thread)
-    out.checkpoint_id = config.thread->checkpoint_id;
-  return out;
-}
-
-} // namespace
-
-nb::object native_graph::snapshot_object(const state_snapshot& from) const {
-  auto values = nb::dict();
-  if (from.state)
-    values = layout_->read(layout_->values_of(*from.state));
-  auto next = nb::list();
-  for (const auto& node : from.next)
-    next.append(to_python(std::string_view{node}));
-  const auto config = from.config();
-  const auto id = config.thread ? config.thread->checkpoint_id : std::string{};
-  return nb::make_tuple(values, next, to_python(from.interrupts()),
-                        to_python(std::string_view{id}));
+nb::object native_graph::values_of(const state_snapshot& from) const {
+  return from.state ? layout_->read(layout_->values_of(*from.state)) : nb::dict();
 }
 
 nb::object native_graph::get_state(nb::dict options) const {
-  const auto config = read_run_options(options);
-  return translated([&] {
-    auto found = state_snapshot{};
-    {
-      const auto unlocked = nb::gil_scoped_release{};
-      found = detail::get_state(program_, place_of(config));
-    }
-    return snapshot_object(found);
-  });
+  return read_state(program_, std::move(options), [this](const auto& s) { return values_of(s); });
 }
 
 nb::list native_graph::get_state_history(nb::dict options, std::size_t limit) const {
-  const auto config = read_run_options(options);
-  return translated([&] {
-    auto query = checkpoint_query{};
-    query.limit = limit;
-    auto found = std::vector<state_snapshot>{};
-    {
-      const auto unlocked = nb::gil_scoped_release{};
-      found = detail::state_history(program_, place_of(config), query);
-    }
-    auto out = nb::list();
-    for (const auto& one : found)
-      out.append(snapshot_object(one));
-    return out;
-  });
+  return read_state_history(program_, std::move(options), limit,
+                            [this](const auto& s) { return values_of(s); });
 }
 
 std::string native_graph::update_state(nb::dict options, nb::handle values,

@@ -104,7 +104,7 @@ public:
   /// error, steps).
   run_handle start(nb::handle input, nb::dict options, delivery to,
                    const std::vector<std::string>& modes);
-  /// Returns the state of a thread as (values, next, interrupts, checkpoint_id, step).
+  /// Returns the state of a thread as (values, next, interrupts, checkpoint_id).
   [[nodiscard]] nb::object get_state(nb::dict options) const;
   [[nodiscard]] nb::list get_state_history(nb::dict options, std::size_t limit) const;
   std::string update_state(nb::dict options, nb::handle values, const std::string& as_node);
@@ -116,7 +116,7 @@ public:
 private:
   shared_object keep(nb::handle function);
   [[nodiscard]] detail::run_input read_input(nb::handle input, python_run& chosen) const;
-  [[nodiscard]] nb::object snapshot_object(const state_snapshot& from) const;
+  [[nodiscard]] nb::object values_of(const state_snapshot& from) const;
 
   std::shared_ptr<graph_layout> layout_;
   graph_services services_;

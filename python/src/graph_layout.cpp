@@ -63,7 +63,7 @@ void graph_layout::add_writes(nb::handle update, std::vector<write>& to) const {
   if (update.is_none())
     return;
   if (!PyDict_Check(update.ptr())) {
-    const auto text = std::string{"an update is a "} + class_name(update) +
+    const auto text = "an update is " + type_text(update) +
                       "; a node must return a dict, a Command, a list of these, or None";
     throw nb::type_error(text.c_str());
   }

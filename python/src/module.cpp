@@ -177,7 +177,8 @@ void add_agents(nb::module_& m) {
       .def("__getitem__", &agent_result::at)
       .def("__contains__", &agent_result::has)
       .def("keys", &agent_result::keys)
-      .def("get", &agent_result::get, nb::arg("key"), nb::arg("default") = nb::none());
+      .def("get", &agent_result::get, nb::arg("key"), nb::arg("default") = nb::none())
+      .def("__repr__", &agent_result::repr);
   nb::class_<native_agent>(m, "Agent", nb::type_slots(collected_type<native_agent>::slots))
       .def(
           "__init__",
@@ -220,6 +221,9 @@ void add_agents(nb::module_& m) {
                                                  to.queue)};
            })
       .def("has_thread", &native_agent::has_thread)
+      .def("get_state", &native_agent::get_state)
+      .def("get_state_history", &native_agent::get_state_history)
+      .def("update_state", &native_agent::update_state, nb::arg(), nb::arg().none(), nb::arg())
       .def("messages_of_row", &native_agent::messages_of_row)
       .def("mermaid", &native_agent::mermaid);
 }

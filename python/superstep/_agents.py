@@ -16,9 +16,9 @@ from typing import (
 )
 
 from . import _runs, _superstep
-from ._functions import is_coroutine_function
+from ._functions import checked_text, checked_texts, is_coroutine_function, type_text
 from ._middleware import Middleware, model_spec
-from ._resources import Checkpointer, Store, opened
+from ._resources import Checkpointer, Store, check_resources, opened
 from ._superstep import AgentResult
 from ._tools import Tool, tool_of
 from ._types import Command
@@ -108,7 +108,7 @@ def _message(item: Any) -> Any:
         return {k: v for k, v in item.model_dump().items() if v not in (None, [], {}, "")} | {
             "content": item.content
         }
-    raise TypeError(f"a message must be a str, a dict or a pair, not a {type(item).__name__}")
+    raise TypeError(f"a message must be a str, a dict or a pair, not {type_text(item)}")
 
 
 def _input_of(given: Input) -> Any:
@@ -154,7 +154,7 @@ class Agent(_runs.Compiled[Input, AgentResult]):
         name = os.path.abspath(os.fspath(path))
         with open(name, encoding="utf-8") as file:
             text = file.read()
-        return cls._of_text(text, name, list(set), tools, middleware, checkpointer, store)
+        return cls._of_text(text, name, set, tools, middleware, checkpointer, store)
 
     @classmethod
     def from_text(
@@ -169,23 +169,24 @@ class Agent(_runs.Compiled[Input, AgentResult]):
     ) -> "Agent":
         """Builds an agent from the text of an agent file; see from_file()."""
         name = os.path.join(os.getcwd(), "agent.yaml")
-        return cls._of_text(text, name, list(set), tools, middleware, checkpointer, store)
+        return cls._of_text(text, name, set, tools, middleware, checkpointer, store)
 
     @classmethod
     def _of_text(
         cls,
         text: str,
         name: str,
-        overrides: list[str],
+        overrides: Sequence[str],
         tools: Iterable[Callable[..., Any]],
         middleware: Sequence[Middleware],
         checkpointer: Checkpointer | None,
         store: Store | None,
     ) -> "Agent":
+        _check_parts(middleware, checkpointer, store)
         recipe = {
-            "text": text,
+            "text": checked_text(text, "the text of an agent file"),
             "name": name,
-            "set": overrides,
+            "set": checked_texts(overrides, "set"),
             "middleware": list(middleware),
             "checkpointer": checkpointer,
             "store": store,
@@ -229,6 +230,11 @@ class Agent(_runs.Compiled[Input, AgentResult]):
 
     def _read_input(self, given: Input) -> Any:
         return _input_of(given)
+
+    def _read_values(self, values: dict[str, Any]) -> dict[str, Any]:
+        if "messages" in values:
+            return {**values, "messages": messages_of(values["messages"])}
+        return values
 
     def _is_end(self, item: Any) -> bool:
         return isinstance(item, AgentResult)
@@ -359,14 +365,22 @@ def create_agent(
     is the long-term memory that tools find as ``runtime.store``. Raises GraphError or ValueError for
     options that are not valid.
     """
+    if not isinstance(model, str) and not callable(model):
+        raise TypeError(
+            'model must be a str such as "openai:gpt-4o-mini", or a function of messages and tools, not '
+            f"{type_text(model)}"
+        )
+    if response is not None and not isinstance(response, Mapping):
+        raise TypeError(f"response must be a dict with a JSON Schema, not {type_text(response)}")
+    _check_parts(middleware, checkpointer, store)
     options = {
         "model": model,
-        "prompt": prompt,
-        "name": name,
+        "prompt": checked_text(prompt, "prompt"),
+        "name": checked_text(name, "name"),
         "response": response,
-        "return_direct": list(return_direct),
-        "interrupt_before": list(interrupt_before),
-        "interrupt_after": list(interrupt_after),
+        "return_direct": checked_texts(return_direct, "return_direct"),
+        "interrupt_before": checked_texts(interrupt_before, "interrupt_before"),
+        "interrupt_after": checked_texts(interrupt_after, "interrupt_after"),
     }
     recipe = {
         "options": options,
@@ -375,6 +389,16 @@ def create_agent(
         "store": store,
     }
     return Agent(recipe, _all_tools(tools, middleware))
+
+
+def _check_parts(middleware: Any, checkpointer: Any, store: Any) -> None:
+    """Raises TypeError for parts of an agent of a wrong type."""
+    if not hasattr(middleware, "__iter__"):
+        raise TypeError(f"middleware must be a list of Middleware, not {type_text(middleware)}")
+    for item in middleware:
+        if not isinstance(item, Middleware):
+            raise TypeError(f"an item of middleware must be a Middleware, not {type_text(item)}")
+    check_resources(checkpointer=checkpointer, store=store)
 
 
 def _all_tools(

@@ -40,13 +40,35 @@ def parameters_of(function: Callable[..., Any]) -> "set[str]":
         return set()
 
 
+def type_text(value: Any) -> str:
+    """Returns the type of a value for an error text: "an int", "a list", or "None"."""
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
+def checked_text(value: Any, name: str) -> str:
+    """Returns a str. Raises TypeError for another value, with the name of the argument."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a str, not {type_text(value)}")
+    return value
+
+
+def checked_texts(values: Any, name: str) -> "list[str]":
+    """Returns the items of a list or another sequence of str. Raises TypeError for another value."""
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise TypeError(f"{name} must be a list of str, not {type_text(values)}")
+    return [checked_text(value, f"an item of {name}") for value in values]
+
+
 SECONDS_MAX = 100 * 366 * 24 * 3600
 
 
 def checked_seconds(value: Any, name: str, is_zero_valid: bool = False) -> float:
     """Returns a number of seconds, at most a hundred years. Raises TypeError or ValueError for others."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{name} must be a number of seconds, not a {type(value).__name__}")
+        raise TypeError(f"{name} must be a number of seconds, not {type_text(value)}")
     if not (0 <= value <= SECONDS_MAX) or (value == 0 and not is_zero_valid):
         least = "at least 0" if is_zero_valid else "more than 0"
         raise ValueError(f"{name} must be {least} and at most {SECONDS_MAX} seconds, not {value}")

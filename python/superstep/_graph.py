@@ -15,10 +15,17 @@ from typing import (
 )
 
 from . import _aio, _runs, _superstep
-from ._functions import checked_seconds, is_coroutine_function, parameters_of
+from ._functions import (
+    checked_seconds,
+    checked_text,
+    checked_texts,
+    is_coroutine_function,
+    parameters_of,
+    type_text,
+)
 from ._hints import unqualified
-from ._resources import Cache, Checkpointer, Store, opened
-from ._types import CachePolicy, Command, Interrupt, RetryPolicy, Snapshot
+from ._resources import Cache, Checkpointer, Store, check_resources, opened
+from ._types import CachePolicy, Command, Interrupt, RetryPolicy
 
 Reducer = Callable[[Any, Any], Any]
 Node = Callable[..., Any]
@@ -66,7 +73,7 @@ class Graph:
     """
 
     def __init__(self, state: "type[Any] | Mapping[str, Reducer | None]", *, name: str = "graph") -> None:
-        self._name = name
+        self._name = checked_text(name, "the name of a graph")
         self._channels: list[tuple[str, Reducer | None, Any]] = []
         self._steps: list[tuple[str, tuple[Any, ...]]] = []
         self._ignores_unknown = False
@@ -75,6 +82,10 @@ class Graph:
                 # The first value of a key without a type is stored as it is written, but the reducer
                 # add_messages converts messages.
                 self.channel(key, reducer, [] if reducer is add_messages else _MISSING)
+        elif not isinstance(state, type):
+            raise TypeError(
+                f"the state of a graph must be a TypedDict class or a dict, not {type_text(state)}"
+            )
         else:
             for key, hint in typing.get_type_hints(state, include_extras=True).items():
                 self._channel_of_hint(key, hint)
@@ -94,6 +105,11 @@ class Graph:
 
     def channel(self, name: str, reducer: Reducer | None = None, initial: Any = _MISSING) -> "Graph":
         """Adds a key of the state. Without an initial value it is absent until it is written."""
+        checked_text(name, "a key of the state")
+        if reducer is not None and not callable(reducer):
+            raise TypeError(
+                f"the reducer of '{name}' must be a function or None, not {type_text(reducer)}"
+            )
         self._channels.append((name, reducer, initial))
         return self
 
@@ -118,20 +134,27 @@ class Graph:
         until no other node is triggered; ``destinations`` are the nodes that its Commands may name,
         for drawings.
         """
+        checked_text(name, "the name of a node")
         options: dict[str, Any] = {}
         if reads:
-            options["reads"] = list(reads)
+            options["reads"] = checked_texts(reads, f"reads of node '{name}'")
         if retry:
-            options["retry"] = [retry] if isinstance(retry, RetryPolicy) else list(retry)
+            options["retry"] = _retries(retry, name)
         if timeout is not None:
             options["timeout"] = checked_seconds(timeout, f"timeout of node '{name}'")
         if defer:
             options["defer"] = True
         if destinations:
-            options["destinations"] = list(destinations)
+            options["destinations"] = checked_texts(destinations, f"destinations of node '{name}'")
+        if metadata is not None and not isinstance(metadata, Mapping):
+            raise TypeError(f"metadata of node '{name}' must be a dict, not {type_text(metadata)}")
         if metadata:
             options["metadata"] = dict(metadata)
         if cache is not None:
+            if not isinstance(cache, CachePolicy):
+                raise TypeError(
+                    f"cache of node '{name}' must be a CachePolicy, not {type_text(cache)}"
+                )
             options["cache"] = cache
         if isinstance(node, CompiledGraph):
             if cache is not None:
@@ -141,7 +164,7 @@ class Graph:
             is_async, takes_runtime = _kind_of(node)
             self._steps.append(("node", (name, node, is_async, takes_runtime, options)))
         else:
-            raise TypeError(f"node '{name}' must be a function or a graph, not a {type(node).__name__}")
+            raise TypeError(f"node '{name}' must be a function or a graph, not {type_text(node)}")
         return self if on_error is None else self.on_error(on_error, name)
 
     def on_error(self, handler: Node, node: str = "") -> "Graph":
@@ -156,7 +179,8 @@ class Graph:
 
     def edge(self, source: "str | Sequence[str]", target: str) -> "Graph":
         """Adds an edge. With a list of sources, the target runs when all of them have run."""
-        sources = [source] if isinstance(source, str) else list(source)
+        sources = [source] if isinstance(source, str) else checked_texts(source, "the source of an edge")
+        checked_text(target, "the target of an edge")
         self._steps.append(("edge", (sources, target)))
         return self
 
@@ -176,12 +200,15 @@ class Graph:
         ``targets`` maps what it returns to nodes, or lists the possible nodes. A branch of START needs
         a plain function without ``runtime``.
         """
+        if not callable(route):
+            raise TypeError(f"the router of a branch must be a function, not {type_text(route)}")
         is_async, takes_runtime = _kind_of(route)
+        checked_text(source, "the source of a branch")
         if source == "__start__" and is_async:
             raise TypeError("a branch of START needs a plain function, not a coroutine function")
         if source == "__start__" and takes_runtime:
             raise TypeError("the router of a branch of START has no runtime")
-        labels = dict(targets) if isinstance(targets, Mapping) else {t: t for t in targets}
+        labels = _labels(targets, f"of the branch of '{source}'")
         self._steps.append(("branch", (source, route, is_async, takes_runtime, labels)))
         return self
 
@@ -199,10 +226,11 @@ class Graph:
         ``store`` is the long-term memory that nodes find as ``runtime.store``; ``cache`` keeps the
         outputs of nodes with a CachePolicy.
         """
+        check_resources(checkpointer=checkpointer, store=store, cache=cache)
         options = {
             "name": self._name,
-            "interrupt_before": list(interrupt_before),
-            "interrupt_after": list(interrupt_after),
+            "interrupt_before": checked_texts(interrupt_before, "interrupt_before"),
+            "interrupt_after": checked_texts(interrupt_after, "interrupt_after"),
         }
         return CompiledGraph(
             {
@@ -215,6 +243,33 @@ class Graph:
                 "cache": cache,
             }
         )
+
+
+def _retries(given: Any, node: str) -> list[RetryPolicy]:
+    """Returns the policies of a node. Raises TypeError for another value."""
+    policies = list(given) if isinstance(given, (list, tuple)) else [given]
+    for policy in policies:
+        if not isinstance(policy, RetryPolicy):
+            raise TypeError(
+                f"retry of node '{node}' must be a RetryPolicy or a list of these, not "
+                f"{type_text(policy)}"
+            )
+    return policies
+
+
+def _labels(targets: Any, where: str) -> dict[Any, str]:
+    """Returns what a router may return, with the nodes. Raises TypeError for another value."""
+    if isinstance(targets, Mapping):
+        labels = dict(targets)
+    else:
+        labels = {t: t for t in checked_texts(targets, f"the targets {where}")}
+    for label, node in labels.items():
+        if not isinstance(label, (str, bool)):
+            raise TypeError(
+                f"a label {where} must be a str or a bool, not {type_text(label)} ({label!r})"
+            )
+        checked_text(node, f"the node of the label {label!r} {where}")
+    return labels
 
 
 def _kind_of(function: Callable[..., Any]) -> tuple[bool, bool]:
@@ -312,39 +367,13 @@ class CompiledGraph(_runs.Compiled[GraphInput, Result]):
         for index, item, outcome in each:
             yield index, item, _result(outcome)
 
-    def get_state(self, thread_id: str, checkpoint_id: str = "") -> Snapshot:
-        """Returns the state of a thread, at its newest or at another checkpoint."""
-        options = {"thread_id": thread_id, "checkpoint_id": checkpoint_id or None}
-        return Snapshot(*self._native().get_state(options))
-
-    def get_state_history(self, thread_id: str, limit: int = 100) -> list[Snapshot]:
-        """Returns the states of a thread at its checkpoints, newest first."""
-        return [
-            Snapshot(*one)
-            for one in self._native().get_state_history({"thread_id": thread_id}, limit)
-        ]
-
-    def update_state(
-        self,
-        thread_id: str,
-        values: Mapping[str, Any] | None,
-        *,
-        as_node: str = "",
-        checkpoint_id: str = "",
-    ) -> str:
-        """Writes to a thread as if a node had returned the values. Returns the new checkpoint's id."""
-        options = {"thread_id": thread_id, "checkpoint_id": checkpoint_id or None}
-        given = None if values is None else dict(values)
-        made: str = self._native().update_state(options, given, as_node)
-        return made
-
 
 def _input_of(given: Any) -> Any:
     if given is None or isinstance(given, (dict, Command)):
         return given
     if isinstance(given, Mapping):
         return dict(given)
-    raise TypeError(f"the input of a graph must be a dict or a Command, not a {type(given).__name__}")
+    raise TypeError(f"the input of a graph must be a dict or a Command, not {type_text(given)}")
 
 
 def _result(outcome: Any) -> Result:

@@ -8,7 +8,7 @@ import weakref
 from typing import Any, Callable, Mapping, Sequence, Union
 
 from . import _superstep
-from ._functions import checked_ttl
+from ._functions import checked_ttl, type_text
 from ._types import Values
 
 Namespace = Union[Sequence[str], str]
@@ -54,6 +54,18 @@ class _Resource:
 def opened(resource: "_Resource | None") -> Any:
     """Returns the native object of a resource; None if there is none."""
     return None if resource is None else resource._open()
+
+
+def check_resources(**resources: Any) -> None:
+    """Raises TypeError for an argument that is not of the class of its name, and not None."""
+    classes = {"checkpointer": Checkpointer, "store": Store, "cache": Cache}
+    for name, value in resources.items():
+        of = classes[name]
+        if value is not None and not isinstance(value, of):
+            raise TypeError(
+                f"{name} must be a superstep.{of.__name__}, such as memory_{name}(), or None, not "
+                f"{type_text(value)}"
+            )
 
 
 class Checkpointer(_Resource):

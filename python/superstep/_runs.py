@@ -19,7 +19,9 @@ from typing import (
 )
 
 from . import _aio, _superstep
+from ._functions import checked_text, type_text
 from ._resources import built
+from ._types import Snapshot
 
 if TYPE_CHECKING:
     import asyncio  # imported when it is first needed, because this takes tens of milliseconds
@@ -64,6 +66,10 @@ class Compiled(Generic[InputT, ResultT]):
     def _read_end(self, item: Any) -> tuple[ResultT, BaseException | None]:
         """Returns the result of a run, and its exception if it has failed."""
         raise NotImplementedError
+
+    def _read_values(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Converts the values of update_state() for the native object."""
+        return values
 
     def _forget(self) -> None:
         self._built: Any = None
@@ -181,6 +187,39 @@ class Compiled(Generic[InputT, ResultT]):
             return await waiter.run(self._start(read(row), self._in_loop(options_of(row), waiter)))
 
         return await arun_each(rows, concurrency, one)
+
+    def get_state(self, thread_id: str, checkpoint_id: str = "") -> Snapshot:
+        """Returns the state of a thread, at its newest or at another checkpoint."""
+        options = {"thread_id": thread_id, "checkpoint_id": checkpoint_id or None}
+        return Snapshot(*self._native().get_state(options))
+
+    def get_state_history(self, thread_id: str, limit: int = 100) -> list[Snapshot]:
+        """Returns the states of a thread at its checkpoints, newest first."""
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+            raise ValueError(f"limit must be an int of at least 0, not {limit!r}")
+        found = self._native().get_state_history({"thread_id": thread_id}, limit)
+        return [Snapshot(*one) for one in found]
+
+    def update_state(
+        self,
+        thread_id: str,
+        values: Mapping[str, Any] | None,
+        *,
+        as_node: str = "",
+        checkpoint_id: str = "",
+    ) -> str:
+        """Writes to a thread as if a node had returned the values. Returns the new checkpoint's id.
+
+        The values of an agent are a dict with ``messages``, which are added to the conversation, and
+        ``structured_response``.
+        """
+        if values is not None and not isinstance(values, Mapping):
+            raise TypeError(f"values must be a dict or None, not {type_text(values)}")
+        options = {"thread_id": thread_id, "checkpoint_id": checkpoint_id or None}
+        given = None if values is None else self._read_values(dict(values))
+        name = checked_text(as_node, "as_node")
+        made: str = self._native().update_state(options, given, name)
+        return made
 
     def mermaid(self) -> str:
         """Returns the graph of the program as Mermaid text."""

@@ -10,7 +10,7 @@ import typing
 from typing import Any, Callable, Generic, Literal, ParamSpec, TypeVar, overload
 
 from ._arguments import converters_of, converting, text_format
-from ._functions import is_coroutine_function
+from ._functions import is_coroutine_function, type_text
 from ._hints import unqualified
 
 P = ParamSpec("P")
@@ -127,7 +127,7 @@ def tool_of(
     if isinstance(function, Tool):
         return function
     if not callable(function):
-        raise TypeError(f"a tool must be a function, not a {type(function).__name__}")
+        raise TypeError(f"a tool must be a function, not {type_text(function)}")
     import inspect
 
     code = _code_of(function)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Sequence, Union
 
-from ._functions import checked_seconds, checked_ttl
+from ._functions import checked_seconds, checked_ttl, type_text
 
 RetryOn = Union[type[BaseException], tuple[type[BaseException], ...], Callable[[BaseException], bool]]
 START = "__start__"
@@ -145,7 +145,7 @@ class RetryPolicy(Values):
         if isinstance(max_attempts, bool) or not isinstance(max_attempts, int) or max_attempts < 1:
             raise ValueError(f"max_attempts must be an int of at least 1, not {max_attempts!r}")
         if isinstance(backoff_factor, bool) or not isinstance(backoff_factor, (int, float)):
-            raise TypeError(f"backoff_factor must be a number, not a {type(backoff_factor).__name__}")
+            raise TypeError(f"backoff_factor must be a number, not {type_text(backoff_factor)}")
         self.max_attempts = max_attempts
         self.initial_interval = checked_seconds(initial_interval, "initial_interval", True)
         self.backoff_factor = backoff_factor

@@ -30,6 +30,13 @@ def test_agent_answers_with_a_tool(script: str) -> None:
     assert [m["type"] for m in result.messages] == ["human", "ai", "tool", "ai"]
     assert (result.status, result.model_calls, result.tool_calls) == ("finished", 2, 1)
     assert result.interrupts == []
+    assert repr(result) == "<superstep.AgentResult finished, 4 messages, text='It is sunny in Rome.'>"
+
+
+def test_repr_of_result_shortens_its_text() -> None:
+    result = ss.create_agent(lambda m, t: "long {} " * 100).invoke("hi")
+    assert len(repr(result)) < 130
+    assert repr(result).endswith("long {} long…'>")
 
 
 @pytest.mark.parametrize(

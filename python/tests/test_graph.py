@@ -118,7 +118,7 @@ def test_start_router_sees_the_input() -> None:
 @pytest.mark.parametrize("made", ["nobody", 7, ss.Send("nobody", 1)])
 def test_wrong_destination_fails(made: Any) -> None:
     g = ss.Graph(State).add("a", add_one).edge(ss.START, "a").branch("a", lambda s: made)
-    with pytest.raises((ss.RunError, TypeError), match="nobody|a destination is a int"):
+    with pytest.raises((ss.RunError, TypeError), match="nobody|a destination is an int"):
         g.compile().invoke({})
 
 
@@ -204,9 +204,9 @@ def test_graph_in_a_cycle_is_collected() -> None:
 @pytest.mark.parametrize(
     "update, kind, text",
     [
-        (5, TypeError, "an update is a int"),
+        (5, TypeError, "an update is an int"),
         ({"nope": 1}, ValueError, "has the key 'nope', but the state has only the keys 'n', 'log', 'last'"),
-        ({3: 1}, TypeError, "a key of an update is a int"),
+        ({3: 1}, TypeError, "a key of an update is an int"),
         (ss.Command(resume=1), ValueError, "must not return a Command with resume"),
     ],
 )

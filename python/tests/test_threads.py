@@ -197,3 +197,31 @@ def test_checkpoints_are_never_pickled(tmp_path: pathlib.Path) -> None:
     asking(ss.sqlite_checkpointer(path)).invoke({"last": "secret-text"}, thread_id="t")
     content = b"".join(p.read_bytes() for p in tmp_path.iterdir())
     assert b"secret-text" in content and b"\x80\x04\x95" not in content
+
+
+def test_agent_has_states_like_a_graph() -> None:
+    def model(messages: list[dict[str, Any]], tools: Any) -> str:
+        return f"{len(messages)} messages"
+
+    agent = ss.create_agent(model, checkpointer=ss.memory_checkpointer())
+    agent.invoke("hi", thread_id="1")
+    state = agent.get_state("1")
+    assert [m["content"] for m in state.values["messages"]] == ["hi", "1 messages"]
+    assert (state.next, state.interrupts) == ([], [])
+    made = agent.update_state("1", {"messages": "and now?"}, as_node=ss.START)
+    assert agent.get_state("1").checkpoint_id == made
+    assert agent.get_state("1").next == ["model"]
+    assert agent.get_state("1", state.checkpoint_id) == state
+    assert agent.invoke(None, thread_id="1").text == "3 messages"
+    history = agent.get_state_history("1")
+    assert [len(one.values.get("messages", [])) for one in history][:3] == [4, 3, 2]
+    assert len(agent.get_state_history("1", limit=2)) == 2
+    assert agent.get_state("2").values == {}
+    with pytest.raises(ValueError, match="the state of an agent has no key 'x'"):
+        agent.update_state("1", {"x": 1})
+
+
+def test_agent_state_has_structured_response() -> None:
+    agent = ss.create_agent(lambda m, t: "hi", checkpointer=ss.memory_checkpointer())
+    agent.update_state("1", {"messages": ["hi"], "structured_response": {"a": 1}}, as_node=ss.START)
+    assert agent.get_state("1").values["structured_response"] == {"a": 1}

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments of wrong types: the errors name the argument, the expected and the given type."""
+
+from typing import Any, Callable
+
+import pytest
+
+import superstep as ss
+
+wrong: Any = 3
+
+
+def answer(messages: Any, tools: Any) -> str:
+    return "hi"
+
+
+def graph() -> ss.Graph:
+    return ss.Graph({"x": None})
+
+
+def node(state: Any) -> dict[str, Any]:
+    return {"x": 1}
+
+
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda: ss.create_agent(None), "model must be a str such as .*, or a function .*, not None"),  # type: ignore[arg-type]
+        (lambda: ss.create_agent(wrong), "model must be a str .* not an int"),
+        (lambda: ss.create_agent(answer, prompt=wrong), "prompt must be a str, not an int"),
+        (lambda: ss.create_agent(answer, name=wrong), "name must be a str, not an int"),
+        (lambda: ss.create_agent(answer, [wrong]), "a tool must be a function, not an int"),
+        (lambda: ss.create_agent(answer, response=wrong), "response must be a dict .*, not an int"),
+        (lambda: ss.create_agent(answer, return_direct=wrong), "return_direct must be a list of str, not an int"),
+        (lambda: ss.create_agent(answer, return_direct=[wrong]), "item of return_direct must be a str, not an int"),
+        (lambda: ss.create_agent(answer, interrupt_before="x"), "interrupt_before must be a list of str, not a str"),
+        (lambda: ss.create_agent(answer, middleware=wrong), "middleware must be a list of Middleware, not an int"),
+        (lambda: ss.create_agent(answer, middleware=[wrong]), "must be a Middleware, not an int"),
+        (lambda: ss.create_agent(answer, checkpointer=wrong), "checkpointer must be a superstep.Checkpointer"),
+        (lambda: ss.create_agent(answer, store=wrong), "store must be a superstep.Store, .* not an int"),
+        (lambda: ss.Agent.from_text(wrong), "text of an agent file must be a str, not an int"),
+        (lambda: ss.Agent.from_text("model: x", set=wrong), "set must be a list of str, not an int"),
+    ],
+)
+def test_agents_name_the_wrong_argument(call: Callable[[], Any], text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        call()
+
+
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda: ss.Graph(wrong), "state of a graph must be a TypedDict class or a dict, not an int"),
+        (lambda: ss.Graph({"x": None}, name=wrong), "name of a graph must be a str, not an int"),
+        (lambda: ss.Graph({wrong: None}), "key of the state must be a str, not an int"),
+        (lambda: ss.Graph({"x": wrong}), "reducer of 'x' must be a function or None, not an int"),
+        (lambda: graph().add(wrong, node), "name of a node must be a str, not an int"),
+        (lambda: graph().add("a", node, reads=wrong), "reads of node 'a' must be a list of str"),
+        (lambda: graph().add("a", node, retry=wrong), "retry of node 'a' must be a RetryPolicy .* not an int"),
+        (lambda: graph().add("a", node, retry=[wrong]), "retry of node 'a' must be .* not an int"),
+        (lambda: graph().add("a", node, destinations=[wrong]), "destinations of node 'a' must be a str"),
+        (lambda: graph().add("a", node, metadata=wrong), "metadata of node 'a' must be a dict, not an int"),
+        (lambda: graph().add("a", node, cache=wrong), "cache of node 'a' must be a CachePolicy, not an int"),
+        (lambda: graph().edge(ss.START, wrong), "target of an edge must be a str, not an int"),
+        (lambda: graph().edge(wrong, "a"), "source of an edge must be a list of str, not an int"),
+        (lambda: graph().edge([wrong], "a"), "item of the source of an edge must be a str, not an int"),
+        (lambda: graph().branch(wrong, node), "source of a branch must be a str, not an int"),
+        (lambda: graph().branch("a", wrong), "router of a branch must be a function, not an int"),
+        (lambda: graph().branch("a", node, {1: "b"}), r"label of the branch of 'a' must be .* not an int \(1\)"),
+        (lambda: graph().branch("a", node, [wrong]), "item of the targets of the branch of 'a' must be a str"),
+        (lambda: graph().branch("a", node, {"x": wrong}), "node of the label 'x' .* must be a str, not an int"),
+        (lambda: graph().compile(cache=wrong), "cache must be a superstep.Cache, .* not an int"),
+        (lambda: graph().compile(interrupt_after=wrong), "interrupt_after must be a list of str, not an int"),
+    ],
+)
+def test_graphs_name_the_wrong_argument(call: Callable[[], Any], text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        call()
+
+
+def test_states_name_the_wrong_argument() -> None:
+    app = graph().add("a", node).edge(ss.START, "a").compile(checkpointer=ss.memory_checkpointer())
+    with pytest.raises(ValueError, match="limit must be an int of at least 0, not 'x'"):
+        app.get_state_history("t", limit="x")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="values must be a dict or None, not an int"):
+        app.update_state("t", wrong)
+    with pytest.raises(TypeError, match="as_node must be a str, not an int"):
+        app.update_state("t", {}, as_node=wrong)
