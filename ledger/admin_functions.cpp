@@ -117,13 +117,16 @@ begin
   -- did before.
   perform from chunks where job = p_job order by first for update;
   with d as (
-    delete from outputs where job = p_job and status & 5 = 1 returning row),
+    delete from outputs where job = p_job and status & 5 = 1 returning row, status),
+  -- Tokens and costs remain, because they were paid for. These numbers are numbers of outputs.
   n as (
-    select k.first, count(*) as failed
+    select k.first, count(*) as failed, count(*) filter (where d.status & 8 <> 0) as unpriced,
+      count(*) filter (where d.status & 16 <> 0) as failing
     from d join chunks k on k.job = p_job and d.row >= k.first and d.row < k.bound
     group by k.first),
   u as (
-    update chunks k set dead = k.dead - n.failed,
+    update chunks k set dead = k.dead - n.failed, unpriced = k.unpriced - n.unpriced,
+        failing = k.failing - n.failing,
         state = case k.state when 2 then 0 else k.state end
       from n where k.job = p_job and k.first = n.first)
   select coalesce(sum(failed), 0) into v_rows from n;

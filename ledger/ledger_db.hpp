@@ -51,10 +51,12 @@ struct row_end {
   std::uint64_t row = 0;
   std::size_t part = 0; ///< index of the row's chunk in commit_request::parts
   bool is_dead = false;
-  bool is_final = false;   ///< whether a failed row is not to run again with --retry-dead
-  bool is_in_part = false; ///< whether `line` is a place in a part file
-  std::string_view line{}; ///< the output line, or its place in a part file
-  std::string_view dead{}; ///< the dead letter; empty unless the row failed
+  bool is_final = false;         ///< whether a failed row is not to run again with --retry-dead
+  bool is_in_part = false;       ///< whether `line` is a place in a part file
+  bool is_unpriced = false;      ///< whether the cost of the row is not known
+  bool has_failed_calls = false; ///< whether a tool call of the row has failed
+  std::string_view line{};       ///< the output line, or its place in a part file
+  std::string_view dead{};       ///< the dead letter; empty unless the row failed
 };
 
 struct commit_request {

@@ -47,6 +47,15 @@ std::optional<spent_sums> spent_of(const pg_rows& rows, int column) {
 constexpr auto status_dead = std::int16_t{1};
 constexpr auto status_in_part = std::int16_t{2};
 constexpr auto status_final = std::int16_t{4};
+constexpr auto status_unpriced = std::int16_t{8};
+constexpr auto status_failed_calls = std::int16_t{16};
+
+std::int16_t status_of(const row_end& row) {
+  return static_cast<std::int16_t>(
+      (row.is_dead ? status_dead : 0) | (row.is_final ? status_final : 0) |
+      (row.is_in_part ? status_in_part : 0) | (row.is_unpriced ? status_unpriced : 0) |
+      (row.has_failed_calls ? status_failed_calls : 0));
+}
 
 } // namespace
 
@@ -118,9 +127,7 @@ result<commit_answer> pg_ledger_db::commit(const commit_request& request) {
   for (const auto& row : request.rows) {
     last[row.part] = std::max(last[row.part], static_cast<std::int64_t>(row.row));
     parts.push_back(static_cast<std::int32_t>(row.part) + 1);
-    statuses.push_back(static_cast<std::int16_t>((row.is_dead ? status_dead : 0) |
-                                                 (row.is_final ? status_final : 0) |
-                                                 (row.is_in_part ? status_in_part : 0)));
+    statuses.push_back(status_of(row));
   }
   auto given = job_and_worker();
   given.add(lease_ms());

@@ -8,8 +8,9 @@ namespace superstep::detail {
 namespace {
 
 // chunks.state: 0 no worker holds the chunk, 1 a worker holds it, 2 all its rows have ended.
-// outputs.status: 0 ok, 1 failed; plus 2 if `line` is a place in a part file, and plus 4 if a
-// failed row is not to run again.
+// outputs.status: 0 ok, 1 failed; plus 2 if `line` is a place in a part file, plus 4 if a failed
+// row is not to run again, plus 8 if the cost of the row is not known, and plus 16 if a tool call
+// of the row has failed.
 // spent: the sums of `chunks.cost` and `chunks.total_tokens` by the worker that stored the rows. A
 // commit changes only the row of its worker, so that commits do not wait for each other, and the
 // sum over workers takes less time than the sum over chunks.

@@ -218,6 +218,8 @@ commit_request shared_ledger::request_of(const commit_action& action) const {
                           .part = part,
                           .is_dead = end.is_dead,
                           .is_final = end.is_final,
+                          .is_unpriced = end.sums[10] > 0,
+                          .has_failed_calls = end.sums.back() > 0,
                           .line = end.line,
                           .dead = end.dead});
     }

@@ -15,6 +15,12 @@ const postgres_server& server_without_ledger() {
   return server;
 }
 
+/// Returns the summary's part about failed tool calls.
+bool has_failed_calls(const ended_process& end, int rows) {
+  const auto text = std::to_string(rows) + " with failed tool calls";
+  return end.out.find(", " + text) != std::string::npos;
+}
+
 } // namespace
 
 /// Each row uses 15 tokens and then fails, so that the job stops without a row that has ended.
@@ -31,4 +37,31 @@ BOOST_AUTO_TEST_CASE(job_counts_tokens_of_dropped_rows) {
   const auto used = server.value("select sum(total_tokens) from superstep.chunks");
   BOOST_TEST(std::stoi("0" + used) >= 50 * 15);
   BOOST_TEST(server.value("select sum(tokens) from superstep.spent") == used);
+}
+
+/// The rows 0 and 1 call a tool that fails, and then they fail. The price of the model is not
+/// known.
+BOOST_AUTO_TEST_CASE(rows_that_run_again_count_once) {
+  const auto& server = server_without_ledger();
+  const auto files = shared_job_files{server, 4};
+  files.job.write("model.yaml", "rules:\n"
+                                "- type: human\n  match: '\\+[01]$'\n"
+                                "  calls: [{name: calculator, args: {expression: 'oops'}}]\n"
+                                "- type: human\n  match: '2\\+(\\d+)'\n"
+                                "  calls: [{name: calculator, args: {expression: '2 + \\1'}}]\n"
+                                "- {type: tool, match: '^\\d+$', text: The sum is \\0.}\n");
+  files.submit();
+  for (auto turn = 0; turn < 2; ++turn) {
+    const auto failed = files.worker({"--force"})->wait();
+    BOOST_TEST(failed.exit_code == 2, failed.err);
+    BOOST_TEST(has_failed_calls(failed, 2), failed.out);
+    BOOST_TEST(server.value("select sum(unpriced) from superstep.chunks") == "4");
+    BOOST_TEST(files.call({"jobs", "retry-dead"}).out == "2 failed rows will run again\n");
+  }
+  files.write_model("2\\+(\\d+)");
+  const auto end = files.worker({"--force"})->wait();
+  BOOST_TEST(end.exit_code == 0, end.err);
+  BOOST_TEST(end.out.find("with failed tool calls") == std::string::npos, end.out);
+  BOOST_TEST(server.value("select sum(unpriced) from superstep.chunks") == "4");
+  files.check_outputs();
 }
