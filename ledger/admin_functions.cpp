@@ -147,6 +147,10 @@ create or replace function superstep.drop_job(p_job bigint)
 returns void
 language plpgsql security definer set search_path = superstep, pg_temp as $$
 begin
+  -- A commit locks chunks before it needs the table of outputs, so the chunks are locked first here,
+  -- too. They are locked twice because a split that was in progress adds a chunk.
+  perform from chunks where job = p_job order by first for update;
+  perform from chunks where job = p_job order by first for update;
   execute format('drop table if exists superstep.inputs_%s', p_job);
   execute format('drop table if exists superstep.outputs_%s', p_job);
   delete from jobs where job = p_job;

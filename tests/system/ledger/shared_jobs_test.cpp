@@ -274,6 +274,25 @@ BOOST_AUTO_TEST_CASE(workers_of_dropped_job_end_as_if_it_was_cancelled) {
   BOOST_TEST(end.out.find("the job was cancelled") != std::string::npos, end.out);
 }
 
+BOOST_AUTO_TEST_CASE(drop_waits_for_commit_in_progress) {
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 4};
+  files.submit();
+  auto worker = server.connect();
+  BOOST_TEST_REQUIRE(worker.run_script("begin; update superstep.chunks set state = 1").has_value());
+  auto drop = process{files.command({"jobs", "drop"}, {"--yes"})};
+  const auto* const waiting =
+      "select count(*) from pg_stat_activity where wait_event_type = 'Lock'";
+  for (auto i = 0; i < 500 && server.value(waiting) == "0"; ++i)
+    std::this_thread::sleep_for(milliseconds{20});
+  const auto stored =
+      worker.run_script("insert into superstep.outputs (job, row, fence, status, "
+                        "line) select job, 0, 1, 0, '' from superstep.jobs; commit");
+  BOOST_TEST(stored.has_value());
+  const auto end = drop.wait();
+  BOOST_TEST(end.exit_code == 0, end.err);
+}
+
 /// A row uses 30 tokens. A process may start one more row for each of its rows in flight before it
 /// knows what the others have used.
 BOOST_AUTO_TEST_CASE(budget_covers_rows_of_all_processes) {
