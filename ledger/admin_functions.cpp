@@ -118,6 +118,9 @@ begin
   perform from chunks where job = p_job order by first for update;
   with d as (
     delete from outputs where job = p_job and status & 5 = 1 returning row, status),
+  a as (
+    update inputs i set attempt = coalesce(i.attempt, 1) + 1 from d
+      where i.job = p_job and i.row = d.row),
   -- Tokens and costs remain, because they were paid for. These numbers are numbers of outputs.
   n as (
     select k.first, count(*) as failed, count(*) filter (where d.status & 8 <> 0) as unpriced,

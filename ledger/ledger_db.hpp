@@ -125,6 +125,8 @@ struct input_text {
   std::uint64_t row = 0;  ///< number of the row in its job, from 0
   std::uint64_t line = 0; ///< number of its line in the input file
   std::string text;
+  /// Number of the row's attempt, from 1. Attempts that a killed worker has made do not count.
+  std::uint32_t attempt = 1;
 };
 
 /// The statements with which a worker takes part in a job. Each is one transaction. An error with

@@ -112,7 +112,8 @@ result<std::vector<input_text>> pg_ledger_db::read(const std::vector<leased_chun
   out.reserve(static_cast<std::size_t>(rows->size()));
   for (auto i = 0; i < rows->size(); ++i)
     out.push_back({static_cast<std::uint64_t>(rows->number(i, 0)),
-                   static_cast<std::uint64_t>(rows->number(i, 1)), std::string{rows->text(i, 2)}});
+                   static_cast<std::uint64_t>(rows->number(i, 1)), std::string{rows->text(i, 2)},
+                   static_cast<std::uint32_t>(rows->number(i, 3))});
   std::ranges::sort(out, {}, &input_text::row); // the server returns them in any order
   return out;
 }

@@ -11,13 +11,14 @@ namespace {
 // outputs.status: 0 ok, 1 failed; plus 2 if `line` is a place in a part file, plus 4 if a failed
 // row is not to run again, plus 8 if the cost of the row is not known, and plus 16 if a tool call
 // of the row has failed.
+// inputs.attempt: the number of the row's attempt if `superstep jobs retry-dead` let it run again.
 // spent: the sums of `chunks.cost` and `chunks.total_tokens` by the worker that stored the rows. A
 // commit changes only the row of its worker, so that commits do not wait for each other, and the
 // sum over workers takes less time than the sum over chunks.
 constexpr auto tables_sql = R"sql(
 create schema if not exists superstep;
 create table superstep.format (version int not null);
-insert into superstep.format values (3);
+insert into superstep.format values (4);
 create table superstep.jobs (
   job bigint generated always as identity primary key,
   name text not null unique,
@@ -59,6 +60,7 @@ create table superstep.inputs (
   row bigint not null,
   line bigint not null,
   text text not null,
+  attempt int,
   primary key (job, row)) partition by list (job);
 create table superstep.outputs (
   job bigint not null,
@@ -217,7 +219,7 @@ end $$;
 -- prefer to read all rows of the job. The bounds of the chunk are repeated for the outputs, because
 -- it might otherwise join the chunk with the outputs of the whole job.
 create or replace function superstep.read(p_job bigint, p_first bigint[], p_bound bigint[])
-returns table (o_row bigint, o_line bigint, o_text text)
+returns table (o_row bigint, o_line bigint, o_text text, o_attempt int)
 language plpgsql stable security definer set search_path = superstep, pg_temp
 set max_parallel_workers_per_gather = 0 set plan_cache_mode = force_custom_plan
 set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -228,13 +230,13 @@ begin
     if exists (select from outputs o
                where o.job = p_job and o.row >= c.first and o.row < c.bound) then
       return query
-        select r.row, r.line, r.text from inputs r
+        select r.row, r.line, r.text, coalesce(r.attempt, 1) from inputs r
         where r.job = p_job and r.row >= c.first and r.row < c.bound
           and not exists (select from outputs o where o.job = p_job and o.row = r.row
                             and o.row >= c.first and o.row < c.bound);
     else
       return query
-        select r.row, r.line, r.text from inputs r
+        select r.row, r.line, r.text, coalesce(r.attempt, 1) from inputs r
         where r.job = p_job and r.row >= c.first and r.row < c.bound;
     end if;
   end loop;

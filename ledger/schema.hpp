@@ -4,7 +4,7 @@
 namespace superstep::detail {
 
 /// The version of the tables and functions. A database with another version is rejected.
-inline constexpr auto ledger_format = 3;
+inline constexpr auto ledger_format = 4;
 
 /// SQL that creates the schema `superstep` with the tables of a ledger. It must run in a
 /// transaction.

@@ -339,6 +339,7 @@ result<std::optional<ledger_item>> shared_ledger::next() {
     origin.offset = *row;
     origin.size = text.size();
     origin.line = kept.line;
+    origin.attempt = kept.attempt;
   }
   auto row = parse(origin, text);
   if (!row)

@@ -63,5 +63,9 @@ BOOST_AUTO_TEST_CASE(rows_that_run_again_count_once) {
   BOOST_TEST(end.exit_code == 0, end.err);
   BOOST_TEST(end.out.find("with failed tool calls") == std::string::npos, end.out);
   BOOST_TEST(server.value("select sum(unpriced) from superstep.chunks") == "4");
-  files.check_outputs();
+  files.check_outputs(); // exports the rows
+  for (const auto& row : read_objects(files.job.read("exported.jsonl"))) {
+    const auto runs = text_at(row, "id") < "row-2" ? 3 : 1;
+    BOOST_TEST(row.at("attempt").as_int64() == runs);
+  }
 }
