@@ -44,6 +44,19 @@ json::value parsed(const std::string& database, std::string_view text) {
   return std::move(*out);
 }
 
+/// Parses the metadata of a checkpoint. Python's json writes NaN and Infinity, which are not JSON.
+json::value parsed_metadata(const std::string& database, std::string_view text) {
+  auto out = parse_json(text);
+  if (!out)
+    refuse(database,
+           fmt::format("the metadata of the checkpoint cannot be read: {}{}", out.error().text,
+                       text.find("NaN") != text.npos || text.find("Infinity") != text.npos
+                           ? "; JSON has no NaN and Infinity, export the thread in "
+                             "Python (see docs/durability.md)"
+                           : ""));
+  return std::move(*out);
+}
+
 /// Decodes a value. An error names the channel.
 json::value decoded(const std::string& database, const std::string& what, std::string_view type,
                     std::string_view bytes) {
@@ -135,7 +148,7 @@ found_checkpoint from_sqlite(const std::string& path, const std::string& thread)
     refuse_missing(path, thread);
   auto out = found_checkpoint{
       object_of(path, decoded(path, "the checkpoint", newest.text(0), newest.bytes(1))),
-      newest.is_null(2) ? json::value{} : parsed(path, newest.bytes(2))};
+      newest.is_null(2) ? json::value{} : parsed_metadata(path, newest.bytes(2))};
   check_channels(path, out.metadata);
   return out;
 }

@@ -269,9 +269,14 @@ private:
     const auto* list = of.content.if_array();
     if (list == nullptr)
       return placeholder(of.module, of.name);
-    if (of.module == "datetime" && of.name == "date" && list->size() == 3)
-      return json::value(fmt::format("{:04}-{:02}-{:02}", (*list)[0].to_number<int>(),
-                                     (*list)[1].to_number<int>(), (*list)[2].to_number<int>()));
+    if (of.module == "datetime" && of.name == "date" && list->size() == 3) {
+      for (const auto& part : *list)
+        if (!part.is_int64())
+          throw std::runtime_error{"a date has a part that is not a whole number" +
+                                   (part.is_double() ? ": " + to_text(part) : std::string{})};
+      return json::value(fmt::format("{:04}-{:02}-{:02}", (*list)[0].get_int64(),
+                                     (*list)[1].get_int64(), (*list)[2].get_int64()));
+    }
     if (of.module.starts_with("pathlib")) {
       auto path = std::string{};
       for (const auto& part : *list)

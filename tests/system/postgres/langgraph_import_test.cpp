@@ -147,6 +147,19 @@ BOOST_AUTO_TEST_CASE(errors_name_database_thread_and_channel) {
   server.run("update checkpoints set metadata = metadata || "
              R"('{"counters_since_delta_snapshot": {"log": [1, 1]}}')");
   check(from_server, "channel 'log' is a DeltaChannel");
+  auto db = ss::detail::sqlite_database{d.file(), ss::detail::sqlite_database::access::read_write,
+                                        std::chrono::seconds{1}};
+  // {"channel_values": {"x": datetime.date(1e20, 1, 1)}}
+  db.exec("update checkpoints set checkpoint = "
+          "x'"
+          "81d90e6368616e6e656c5f76616c75657381d90178c72d0193d9086461746574696d65d9046461746593cb44"
+          "15af1d78b58c40d30000000000000001d30000000000000001' where thread_id = 'short'");
+  const auto from_file = std::vector<std::string>{"--from", d.file(), "--from-thread", "short"};
+  check(from_file, "cannot be read: a date has a part that is not a whole number: 1e+20; export");
+  db.exec("update checkpoints set metadata = '{\"step\": NaN}' where thread_id = 'weather'");
+  check({"--from", d.file(), "--from-thread", "weather"},
+        "the metadata of the checkpoint cannot be read: not valid JSON: syntax error at byte 9");
+  check({"--from", d.file(), "--from-thread", "weather"}, "JSON has no NaN and Infinity");
   server.run("drop table checkpoint_blobs");
   check(from_server, "has no tables of LangGraph's checkpointers");
 }
