@@ -109,8 +109,13 @@ public:
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> deadline() const noexcept {
     return deadline_;
   }
-  /// Returns the caller's context (run_config::context), or null if the run has none. Throws
-  /// wrong_type if the context is not a T; base classes of its type do not match.
+  /// Returns the caller's context (run_config::context), or null if the run has none. Check the
+  /// pointer before use, unless every caller of the graph sets a context:
+  ///
+  ///     const auto* who = rt.context<traveller>();
+  ///     auto name = who != nullptr ? who->name : "a guest";
+  ///
+  /// Throws wrong_type if the context is not a T; base classes of its type do not match.
   template <class T>
   [[nodiscard]] const T* context() const {
     return config_->context.get<T>();
@@ -144,7 +149,8 @@ public:
   [[nodiscard]] const run_error* failure() const noexcept { return failure_.get(); }
 
   /// Returns the long-term memory: the store of the run (thread_options::store), or else of the
-  /// graph (compile_options::store). Null if neither is set. Valid until the run has ended.
+  /// graph (compile_options::store). Returns null if neither is set, so check the pointer before
+  /// use in a body of graphs that may be compiled without a store. Valid until the run has ended.
   [[nodiscard]] superstep::store* store() const noexcept { return store_; }
 
   /// Interrupts the run until its caller resumes it with a value, as `interrupt()` in
