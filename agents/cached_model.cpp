@@ -12,6 +12,7 @@
 
 #include <superstep/base/await.hpp>
 #include <superstep/messages/message_json.hpp>
+#include <superstep/tools/detail/argument_schema.hpp>
 
 #include <map>
 #include <mutex>
@@ -130,7 +131,11 @@ bool is_storable(const message& answer, const model_request& request) {
   if (!parsed)
     return false;
   remove_absent(*parsed, request.format->schema);
-  return matches_schema(*parsed, request.format->schema);
+  if (!matches_schema(*parsed, request.format->schema))
+    return false;
+  const auto* object = parsed->if_object(); // as that of agent_options::response
+  const auto checks = argument_schema::compile(request.format->schema);
+  return !object || !checks || checks->check(*object).empty();
 }
 
 /// Returns a stored answer as the answer to a new request: without an id, which belongs to another

@@ -193,10 +193,13 @@ BOOST_AUTO_TEST_CASE(bad_answers_are_not_stored) {
 BOOST_AUTO_TEST_CASE(answer_that_misses_its_schema_is_not_stored) {
   const auto in = folder{};
   auto format = answer_schema{};
-  format.schema = parse_json(R"({"type":"object","required":["x"]})").value().as_object();
+  format.schema =
+      parse_json(R"({"type":"object","properties":{"x":{"minimum":0}},"required":["x"]})")
+          .value()
+          .as_object();
   auto request = asking("a");
   request.format = std::make_shared<const answer_schema>(format);
-  for (const auto* text : {"no", R"({"y":1})", R"({"x":1})"}) {
+  for (const auto* text : {"no", R"({"y":1})", R"({"x":-1})", R"({"x":1})"}) {
     const auto inner =
         std::make_shared<const testing::fake_model>(std::vector<message>{ai_message(text)});
     const auto model = cached(inner, in);
