@@ -60,7 +60,7 @@ fault unusable(std::string text) {
 }
 
 bool is_error_event(const json::object& event) {
-  if (member(event, "error"))
+  if (member(event, "error") || text_in(event, "object") == "error")
     return true;
   return is_one_of(type_of(event), {"error", "response.failed"});
 }
@@ -116,22 +116,30 @@ result<message> read_whole(provider_api api, const json::object& answer) {
   return read_stream_line(answer); // without streaming, the body is a single line
 }
 
-/// Returns the member `message` of a chat completion; null without one.
-const json::object* said_in(const json::object& answer) {
+/// Returns the first choice of a chat completion; null without one.
+const json::object* choice_in(const json::object& answer) {
   const auto* choices = array_in(answer, "choices");
-  const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
-  return choice ? object_in(*choice, "message") : nullptr;
+  return choices && !choices->empty() ? choices->front().if_object() : nullptr;
+}
+
+/// Returns the object that contains the error of an answer; null if there is no error.
+const json::object* failed_part(provider_api api, const json::object& answer) {
+  if (!member(answer, "choices"))
+    return is_error_event(answer) ? &answer : nullptr;
+  const auto* choice = api == provider_api::openai_chat ? choice_in(answer) : nullptr;
+  return choice && openai_chat::has_failed(*choice) ? choice : nullptr;
 }
 
 result<message> read_document(provider_api api, const json::object& answer, std::string_view body) {
-  if (member(answer, "error") && !member(answer, "choices")) {
-    const auto said = read_fault(answer);
+  if (const auto* failed = failed_part(api, answer)) {
+    const auto said = read_fault(*failed);
     return error{judge_fault(said).kind, "the provider answered with an error: " + said.text};
   }
   auto out = read_whole(api, answer);
   if (!out)
     return bad_body(out.error().text, body);
-  const auto* said = api == provider_api::openai_chat ? said_in(answer) : nullptr;
+  const auto* choice = api == provider_api::openai_chat ? choice_in(answer) : nullptr;
+  const auto* said = choice ? object_in(*choice, "message") : nullptr;
   if (!said)
     return out;
   openai_chat::keep_extras(out->additional_kwargs, *said);
@@ -260,8 +268,10 @@ std::optional<fault> answer_stream::read_event(const json::object& event, const 
   if (limits_.calls_max != 0 && count_calls(api_, event) > limits_.calls_max)
     return unusable(too_many_calls(limits_.calls_max));
   auto read = read_(event);
-  if (!read)
-    return damaged(read.error().text);
+  if (!read) {
+    const auto* failed = failed_part(api_, event);
+    return failed ? stream_fault(*failed) : damaged(read.error().text);
+  }
   if (!*read)
     return std::nullopt;
   auto& piece = **read;

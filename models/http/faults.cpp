@@ -31,6 +31,8 @@ server_fault read_fault(const json::object& body) {
   auto out = server_fault{};
   const auto* given = member(body, "error");
   const auto* inner = given ? given->if_object() : nullptr;
+  if (given == nullptr && text_in(body, "object") == "error")
+    inner = &body; // as vLLM reports errors
   if (inner == nullptr) {
     const auto text = text_in(body, "error");
     out.text = excerpt(text.empty() ? to_text(body) : std::string{text}, text_max);

@@ -182,9 +182,10 @@ std::optional<message_chunk> event_reader::start_block(const json::object& event
   if (block_type_ == "tool_use") {
     // If the arguments are already present, no deltas follow.
     const auto* input = object_in(block, "input");
-    chunk.call_chunks.push_back({std::string{text_in(block, "name")},
-                                 input && !input->empty() ? to_spaced_json(*input) : std::string{},
-                                 std::string{text_in(block, "id")}, index_of(event)});
+    chunk.call_chunks.push_back(
+        {std::string{text_in(block, "name")},
+         input && !input->empty() ? to_spaced_json(*input) : arguments_in(block, "input"),
+         std::string{text_in(block, "id")}, index_of(event)});
   }
   return chunk;
 }

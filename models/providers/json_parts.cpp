@@ -22,6 +22,14 @@ std::string_view text_in(const json::object& o, std::string_view key) {
   return text ? std::string_view{text->data(), text->size()} : std::string_view{};
 }
 
+std::string arguments_in(const json::object& o, std::string_view key) {
+  const auto* value = member(o, key);
+  if (!value || value->is_string())
+    return std::string{text_in(o, key)};
+  const auto* object = value->if_object();
+  return object && object->empty() ? std::string{} : to_text(*value);
+}
+
 const json::object* object_in(const json::object& o, std::string_view key) {
   const auto* value = o.if_contains(key);
   return value ? value->if_object() : nullptr;

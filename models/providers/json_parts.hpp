@@ -19,6 +19,9 @@ namespace superstep::providers {
 [[nodiscard]] const json::value* member(const json::object& o, std::string_view key);
 /// Returns the text of a member; "" if it is missing or not a string.
 [[nodiscard]] std::string_view text_in(const json::object& o, std::string_view key);
+/// Returns the arguments of a call in a streamed piece: a text, or JSON that some servers send
+/// instead. "" if the member is missing or an empty object, which a text may follow.
+[[nodiscard]] std::string arguments_in(const json::object& o, std::string_view key);
 /// Returns the object or list in a member; nullptr if there is none. @{
 [[nodiscard]] const json::object* object_in(const json::object& o, std::string_view key);
 [[nodiscard]] const json::array* array_in(const json::object& o, std::string_view key);

@@ -19,6 +19,9 @@ namespace superstep::openai_chat {
 /// to_openai_data_block()), for text that is not UTF-8, and for an invalid `tool_choice`
 [[nodiscard]] result<provider_request> make_request(provider_question);
 
+/// Whether a choice was ended by an error of the server, as OpenRouter reports one.
+[[nodiscard]] bool has_failed(const json::object& choice);
+
 /// Reads a complete answer: the message of its first choice. The message does not use the memory of
 /// `answer`. A tool call whose arguments are not a JSON object is invalid. Returns
 /// model_errc::bad_answer if the answer reports an error or has no choices.

@@ -92,6 +92,10 @@ token_usage read_usage(const json::object& usage, std::string_view service_tier)
   return out;
 }
 
+bool has_failed(const json::object& choice) {
+  return member(choice, "error") || text_in(choice, "finish_reason") == "error";
+}
+
 result<message> read_response(const json::object& answer) {
   if (auto fault = error_in(answer))
     return *std::move(fault);
@@ -132,7 +136,9 @@ void add_call_piece(message_chunk& chunk, const json::object& piece) {
   const auto& inner = function ? *function : none;
   const auto* index = piece.if_contains("index");
   auto id = member(piece, "id") ? std::optional{id_in(piece)} : std::nullopt;
-  chunk.call_chunks.push_back({text(inner, "name"), text(inner, "arguments"), std::move(id),
+  auto arguments =
+      member(inner, "arguments") ? std::optional{arguments_in(inner, "arguments")} : std::nullopt;
+  chunk.call_chunks.push_back({text(inner, "name"), std::move(arguments), std::move(id),
                                index ? json::value(*index, json::storage_ptr{}) : json::value{}});
 }
 
@@ -167,6 +173,8 @@ chunk_result read_event(const json::object& event) {
     chunk.part.response_metadata.clear();
     return std::optional{std::move(chunk)};
   }
+  if (has_failed(*choice))
+    return error_in(*choice).value_or(bad_answer("the provider could not finish the answer"));
   const auto* delta = object_in(*choice, "delta");
   // Some servers send an empty reason with each event.
   const auto has_ended = !text_in(*choice, "finish_reason").empty();

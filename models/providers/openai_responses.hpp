@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 /// OpenAI's Responses API: https://platform.openai.com/docs/api-reference/responses
 namespace superstep::openai_responses {
@@ -46,13 +47,21 @@ private:
   [[nodiscard]] std::optional<message_chunk> add_reasoning(const json::object& event);
   [[nodiscard]] message_chunk chunk_of_block(json::object block) const;
   std::int64_t place_of(const json::object& event);
-  /// Increments the block index if the event belongs to another item or part than the previous
-  /// event.
-  void move_to(const json::object& event, std::string_view part_key);
+  struct streamed_block {
+    std::int64_t index = 0;
+    bool has_text = false; ///< whether deltas of its text were read
+  };
+  /// Returns the block of the event's item and part, and makes it the current block. The events of
+  /// several items may alternate. A new block gets the next index.
+  streamed_block& move_to(const json::object& event, std::string_view part_key);
+  [[nodiscard]] chunk_result end_of(const json::object& event) const;
 
-  std::int64_t index_ = -1;
+  std::int64_t index_ = -1; ///< index of the current block
   std::int64_t item_ = -1;
   std::int64_t part_ = -1;
+  std::map<std::int64_t, std::int64_t> parts_; ///< the latest part of each item
+  std::map<std::pair<std::int64_t, std::int64_t>, streamed_block>
+      blocks_; ///< keyed by item and part
   /// Output_index of each item, by the item's id.
   std::map<std::string, std::int64_t, std::less<>> places_;
   struct streamed_call {

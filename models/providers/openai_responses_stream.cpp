@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads streams of OpenAI's Responses API. Each item, and each part of an item, becomes a block
-// with an index. The index is incremented when an event belongs to another item or part.
+// with an index.
 #include "base/utf8.hpp"
 #include "messages/spaced_json.hpp"
 #include "models/providers/json_parts.hpp"
@@ -14,22 +14,6 @@ namespace superstep::openai_responses {
 namespace {
 
 using namespace providers;
-
-/// Reads the last event. It repeats the whole answer, so only usage and metadata are reported.
-chunk_result end_of(const json::object& event) {
-  const auto* answer = object_in(event, "response");
-  if (!answer)
-    return bad_answer("the last event of the stream has no member `response`");
-  auto whole = read_response(*answer);
-  if (!whole)
-    return std::move(whole).error();
-  auto chunk = last_chunk();
-  chunk.part.blocks.emplace(); // the content of every chunk must be a list
-  chunk.part.usage = std::move(whole->usage);
-  chunk.part.response_metadata = std::move(whole->response_metadata);
-  chunk.part.response_metadata.erase("id"); // the first event has reported it
-  return std::optional{std::move(chunk)};
-}
 
 /// Returns the error in an `error` or `response.failed` event.
 error failure_of(const json::object& event) {
@@ -73,14 +57,17 @@ std::int64_t event_reader::place_of(const json::object& event) {
   return given;
 }
 
-void event_reader::move_to(const json::object& event, std::string_view part_key) {
-  const auto item = place_of(event);
-  const auto has_part = !part_key.empty() && event.contains(part_key);
-  const auto part = has_part ? count_in(event, part_key) : part_;
-  if (item != item_ || part != part_)
-    ++index_;
-  item_ = item;
+event_reader::streamed_block& event_reader::move_to(const json::object& event,
+                                                    std::string_view part_key) {
+  item_ = place_of(event);
+  auto& part = parts_.try_emplace(item_, part_).first->second;
+  if (!part_key.empty() && event.contains(part_key))
+    part = count_in(event, part_key);
   part_ = part;
+  const auto next = static_cast<std::int64_t>(blocks_.size());
+  auto& current = blocks_.try_emplace({item_, part_}, streamed_block{next}).first->second;
+  index_ = current.index;
+  return current;
 }
 
 message_chunk event_reader::chunk_of_block(json::object block) const {
@@ -105,11 +92,12 @@ std::optional<message_chunk> event_reader::start_item(const json::object& event)
   }
   if (type != "function_call")
     return std::nullopt;
-  calls_[item_] = {std::string{text_in(*item, "arguments")}, true};
-  auto chunk =
-      chunk_of_block(only(*item, {"type", "id", "call_id", "name", "arguments", "namespace"}));
-  chunk.call_chunks.push_back({std::string{text_in(*item, "name")},
-                               std::string{text_in(*item, "arguments")},
+  auto arguments = arguments_in(*item, "arguments");
+  auto block = only(*item, {"type", "id", "call_id", "name", "arguments", "namespace"});
+  block["arguments"] = arguments;
+  auto chunk = chunk_of_block(std::move(block));
+  calls_[item_] = {arguments, true};
+  chunk.call_chunks.push_back({std::string{text_in(*item, "name")}, std::move(arguments),
                                std::string{text_in(*item, "call_id")}, index_});
   return chunk;
 }
@@ -130,9 +118,8 @@ message_chunk event_reader::start_message(const json::object& event, const json:
 std::optional<message_chunk> event_reader::end_call(const json::object& event,
                                                     const json::object& item) {
   auto& known = calls_[place_of(event)];
-  const auto whole = text_in(item, "arguments");
-  const auto rest =
-      std::string{whole.starts_with(known.arguments) ? whole.substr(known.arguments.size()) : ""};
+  auto whole = arguments_in(item, "arguments");
+  const auto rest = whole.starts_with(known.arguments) ? whole.substr(known.arguments.size()) : "";
   if (rest.empty() && known.is_announced)
     return std::nullopt; // the deltas contained all arguments
   move_to(event, "");
@@ -147,7 +134,7 @@ std::optional<message_chunk> event_reader::end_call(const json::object& event,
     call.name = text_in(item, "name");
     call.id = text_in(item, "call_id");
   }
-  known = {std::string{whole}, true};
+  known = {std::move(whole), true};
   return chunk;
 }
 
@@ -183,11 +170,15 @@ std::optional<message_chunk> event_reader::end_item(const json::object& event) {
 /// id.
 std::optional<message_chunk> event_reader::add_text(const json::object& event) {
   const auto type = type_of(event);
-  move_to(event, "content_index");
-  if (type == "response.output_text.delta")
+  auto& current = move_to(event, "content_index");
+  if (type == "response.output_text.delta") {
+    current.has_text = true;
     return chunk_of_block({{"type", "text"}, {"text", text_in(event, "delta")}});
-  if (type == "response.output_text.done")
-    return chunk_of_block({{"type", "text"}, {"text", ""}, {"id", text_in(event, "item_id")}});
+  }
+  if (type == "response.output_text.done") { // some servers send the text only in this event
+    const auto text = current.has_text ? std::string_view{} : text_in(event, "text");
+    return chunk_of_block({{"type", "text"}, {"text", text}, {"id", text_in(event, "item_id")}});
+  }
   if (type == "response.refusal.done")
     return chunk_of_block({{"type", "refusal"}, {"refusal", text_in(event, "refusal")}});
   const auto* annotation = object_in(event, "annotation");
@@ -209,6 +200,25 @@ std::optional<message_chunk> event_reader::add_reasoning(const json::object& eve
   if (!is_delta)
     put_as(block, "id", event, "item_id");
   return chunk_of_block(std::move(block));
+}
+
+/// Reads the last event. It repeats the whole answer, so only usage and metadata are reported.
+chunk_result event_reader::end_of(const json::object& event) const {
+  const auto* answer = object_in(event, "response");
+  if (!answer)
+    return bad_answer("the last event of the stream has no member `response`");
+  auto whole = read_response(*answer);
+  if (!whole)
+    return std::move(whole).error();
+  const auto has_content = (whole->blocks && !whole->blocks->empty()) || !whole->tool_calls.empty();
+  if (blocks_.empty() && has_content)
+    return bad_answer("the stream contains none of the items of its last event");
+  auto chunk = last_chunk();
+  chunk.part.blocks.emplace(); // the content of every chunk must be a list
+  chunk.part.usage = std::move(whole->usage);
+  chunk.part.response_metadata = std::move(whole->response_metadata);
+  chunk.part.response_metadata.erase("id"); // the first event has reported it
+  return std::optional{std::move(chunk)};
 }
 
 chunk_result event_reader::read(const json::object& event) {
@@ -241,7 +251,7 @@ chunk_result event_reader::read(const json::object& event) {
   if (type != "response.function_call_arguments.delta")
     return std::optional<message_chunk>{};
   move_to(event, "");
-  const auto delta = std::string{text_in(event, "delta")};
+  const auto delta = arguments_in(event, "delta");
   calls_[item_].arguments += delta;
   auto chunk = chunk_of_block({{"type", "function_call"}, {"arguments", delta}});
   chunk.call_chunks.push_back({std::nullopt, delta, std::nullopt, index_});

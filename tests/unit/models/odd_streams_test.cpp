@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors inside of answers with status 200, and streams of servers that deviate from their API.
+#include "fed_streams.hpp"
+#include "models/http/faults.hpp"
+#include "models/retry.hpp"
+
+#include <superstep/base/json.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <string_view>
+
+using namespace superstep;
+using namespace superstep::models;
+
+BOOST_AUTO_TEST_SUITE(odd_streams)
+
+namespace {
+
+constexpr auto chat = provider_api::openai_chat;
+constexpr auto responses = provider_api::openai_responses;
+constexpr auto half = std::string_view{R"({"choices":[{"delta":{"content":"The first half "}}]})"};
+
+std::string call_piece(std::string_view arguments) {
+  return event(R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":)"
+               R"({"name":"f","arguments":)" +
+               std::string{arguments} + "}}]}}]}");
+}
+constexpr auto calls_end =
+    std::string_view{"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n"};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(error_after_half_of_the_answer_fails_the_stream) {
+  const auto fault_of = [](std::string_view data) {
+    auto answer = make_stream();
+    BOOST_TEST(!answer.feed(event(half)));
+    auto wrong = answer.feed(event(data));
+    BOOST_REQUIRE(wrong);
+    return *wrong;
+  };
+  const auto dead =
+      fault_of(R"({"object":"error","message":"engine died","type":"InternalServerError",)"
+               R"("param":null,"code":500})");
+  BOOST_TEST((dead.why.next == next_step::try_again));
+  BOOST_TEST(dead.text.find("engine died") != std::string::npos, dead.text);
+  const auto busy = fault_of(R"({"choices":[{"delta":{"content":""},"finish_reason":"error",)"
+                             R"("error":{"code":429,"message":"slow down"}}]})");
+  BOOST_TEST((busy.why.next == next_step::wait));
+  BOOST_TEST(busy.text.find("slow down") != std::string::npos, busy.text);
+  const auto silent = fault_of(R"({"choices":[{"delta":{},"finish_reason":"error"}]})");
+  BOOST_TEST((silent.why.next == next_step::try_again));
+}
+
+BOOST_AUTO_TEST_CASE(error_of_a_choice_fails_the_answer) {
+  const auto judged = [](std::string_view body) {
+    return judge_answer(read_answer(chat, body).error().code).next;
+  };
+  BOOST_TEST((judged(R"({"choices":[{"message":{"role":"assistant","content":""},)"
+                     R"("finish_reason":"error","error":{"code":502,"message":"m"}}]})") ==
+              next_step::try_again));
+  BOOST_TEST((judged(R"({"object":"error","message":"m","code":503})") == next_step::try_again));
+  const auto text = read_answer(chat, R"({"choices":[{"message":{"content":"a"},)"
+                                      R"("error":{"code":502,"message":"no provider"}}]})")
+                        .error()
+                        .text;
+  BOOST_TEST(text.find("no provider") != std::string::npos, text);
+}
+
+BOOST_AUTO_TEST_CASE(streamed_arguments_may_be_an_object) {
+  const auto args_in = [](const std::string& body) {
+    const auto m = message_of(chat, body, body.size());
+    BOOST_REQUIRE(m.tool_calls.size() == 1U);
+    return to_text(m.tool_calls[0].args);
+  };
+  BOOST_TEST(args_in(call_piece(R"({"path":"/tmp/x"})") + std::string{calls_end}) ==
+             R"({"path":"/tmp/x"})");
+  BOOST_TEST(args_in(call_piece("{}") + std::string{calls_end}) == "{}");
+  BOOST_TEST(args_in(call_piece("{}") +
+                     event(R"({"choices":[{"delta":{"tool_calls":[{"index":0,"function":)"
+                           R"({"arguments":"{\"n\":1}"}}]}}]})") +
+                     std::string{calls_end}) == R"({"n":1})");
+  const auto list = call_piece("[1]") + std::string{calls_end};
+  BOOST_TEST(message_of(chat, list, list.size()).invalid_tool_calls.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(arguments_of_responses_and_anthropic_may_have_other_types) {
+  const auto item = std::string_view{R"({"type":"function_call","id":"i","call_id":"c","name":"f",)"
+                                     R"("arguments":{"n":1}}})"};
+  const auto responses_body =
+      event(R"({"type":"response.output_item.added","output_index":0,"item":)" +
+            std::string{item}) +
+      event(R"({"type":"response.output_item.done","output_index":0,"item":)" + std::string{item}) +
+      event(R"({"type":"response.completed","response":{"output":[]}})");
+  const auto m = message_of(responses, responses_body, responses_body.size());
+  BOOST_REQUIRE(m.tool_calls.size() == 1U);
+  BOOST_TEST(to_text(m.tool_calls[0].args) == R"({"n":1})");
+  const auto anthropic_body =
+      event(R"({"type":"message_start","message":{"id":"m","usage":{}}})") +
+      event(R"({"type":"content_block_start","index":0,"content_block":{"type":"tool_use",)"
+            R"("id":"c","name":"f","input":"{\"n\":2}"}})") +
+      event(R"({"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{}})") +
+      event(R"({"type":"message_stop"})");
+  const auto other = message_of(provider_api::anthropic, anthropic_body, anthropic_body.size());
+  BOOST_REQUIRE(other.tool_calls.size() == 1U);
+  BOOST_TEST(to_text(other.tool_calls[0].args) == R"({"n":2})");
+}
+
+BOOST_AUTO_TEST_CASE(deltas_of_parallel_calls_may_alternate) {
+  const auto begin = [](std::string_view n) {
+    return event(R"({"type":"response.output_item.added","output_index":)" + std::string{n} +
+                 R"(,"item":{"type":"function_call","id":"i)" + std::string{n} +
+                 R"(","call_id":"c)" + std::string{n} + R"(","name":"f","arguments":""}})");
+  };
+  const auto delta = [](std::string_view n, std::string_view text) {
+    return event(R"({"type":"response.function_call_arguments.delta","item_id":"i)" +
+                 std::string{n} + R"(","output_index":)" + std::string{n} + R"(,"delta":")" +
+                 std::string{text} + R"("})");
+  };
+  const auto body = begin("0") + begin("1") + delta("0", R"({\"x\")") + delta("1", R"({\"y\")") +
+                    delta("0", ":1}") + delta("1", ":2}") +
+                    event(R"({"type":"response.completed","response":{"output":[]}})");
+  const auto m = message_of(responses, body, body.size());
+  BOOST_REQUIRE(m.tool_calls.size() == 2U);
+  BOOST_TEST(to_text(m.tool_calls[0].args) == R"({"x":1})");
+  BOOST_TEST(to_text(m.tool_calls[1].args) == R"({"y":2})");
+  BOOST_TEST(m.invalid_tool_calls.empty());
+}
+
+BOOST_AUTO_TEST_CASE(text_without_deltas_is_taken_from_its_end) {
+  const auto end = event(R"({"type":"response.output_text.done","item_id":"i","output_index":0,)"
+                         R"("content_index":0,"text":"Hello"})") +
+                   event(R"({"type":"response.completed","response":{"output":[]}})");
+  BOOST_TEST(text_of(message_of(responses, end, end.size())) == "Hello");
+  const auto usual = event(R"({"type":"response.output_text.delta","item_id":"i",)"
+                           R"("output_index":0,"content_index":0,"delta":"Hello"})") +
+                     end;
+  BOOST_TEST(text_of(message_of(responses, usual, usual.size())) == "Hello");
+}
+
+BOOST_AUTO_TEST_CASE(answer_that_was_not_streamed_fails_the_stream) {
+  auto answer = make_stream(responses);
+  const auto wrong = answer.feed(
+      event(R"({"type":"response.completed","response":{"output":[{"type":"message","id":"i",)"
+            R"("content":[{"type":"output_text","text":"Hello","annotations":[]}]}]}})"));
+  BOOST_REQUIRE(wrong);
+  BOOST_TEST((wrong->why.next == next_step::try_again));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
