@@ -170,7 +170,17 @@ error thread_run::nothing_to_resume() const {
                                            "and the checkpointer, or start with an input"};
 }
 
-result<void> thread_run::take_command(detail::thread_command& c, bool forks) {
+namespace {
+
+void add(task_output& to, const task_output& more) {
+  to.writes.insert(to.writes.end(), more.writes.begin(), more.writes.end());
+  to.targets.insert(to.targets.end(), more.targets.begin(), more.targets.end());
+  to.sends.insert(to.sends.end(), more.sends.begin(), more.sends.end());
+}
+
+} // namespace
+
+result<void> thread_run::take_command(run_state& run, detail::thread_command& c, bool forks) {
   if (c.to_parent)
     return refused(graph_errc::no_parent,
                    "the command is for a parent graph, but a run that is not nested has no parent");
@@ -199,8 +209,14 @@ result<void> thread_run::take_command(detail::thread_command& c, bool forks) {
                      "thread '" + key_.thread_id + "' has no pending interrupt '" + id + "'");
   }
   // The command's updates become a record of the current checkpoint. On a new thread START writes
-  // them instead, and a new branch has them in its first checkpoint.
+  // them instead, and a new branch has them in its first checkpoint. They are applied first,
+  // together with those of earlier commands: every later run and reader applies the record.
   if (at_ && !forks) {
+    const auto* const earlier = find("");
+    auto all = earlier && earlier->output ? *earlier->output : task_output{};
+    add(all, c.output);
+    if (auto applied = run.apply_command(all); !applied)
+      return applied;
     auto said = task_record{};
     said.output = std::move(c.output);
     said.resume = c.resume;
@@ -275,11 +291,12 @@ result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
   // If the newest checkpoint is an edit, it is already the start of a branch.
   const auto forks = travel_ && !is_nested_ && (!is_edit() || at_->id != last_id_);
   if (input.what() == kind::command) {
-    if (auto taken = take_command(input.command(), forks); !taken)
+    if (auto taken = take_command(run, input.command(), forks); !taken)
       return taken;
   }
+  const auto is_applied = input.what() == kind::command && at_ && !forks;
   const auto* const caller = find("");
-  if (caller != nullptr && caller->output) {
+  if (!is_applied && caller != nullptr && caller->output) {
     if (auto applied = run.apply_command(*caller->output); !applied)
       return applied;
   }

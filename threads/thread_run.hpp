@@ -150,7 +150,7 @@ private:
   [[nodiscard]] error nothing_to_resume() const;
   /// @param forks whether the run starts a branch of the thread from an older checkpoint; the
   /// command's writes are then part of the branch's first checkpoint
-  [[nodiscard]] result<void> take_command(detail::thread_command&, bool forks);
+  [[nodiscard]] result<void> take_command(run_state&, detail::thread_command&, bool forks);
   [[nodiscard]] bool goes_back(detail::run_input&, const run_config&) const;
   /// Whether the checkpoint that the run starts from was created by an edit of the state. @pre at()
   /// is set
