@@ -29,9 +29,12 @@ bool only_appends(const json::array& into, const message_list& more) {
     if (!m.id.empty())
       ids.insert(m.id);
   }
-  return ids.empty() || std::ranges::none_of(into, [&](const json::value& held) {
-           const auto* id = held.get_object().if_contains("id");
-           return id != nullptr && ids.contains(std::string_view{id->get_string()});
+  // Items that the reducer has not written may have any form; read() reports their errors.
+  return ids.empty() || std::ranges::all_of(into, [&](const json::value& held) {
+           const auto* object = held.if_object();
+           const auto* id = object ? object->if_contains("id") : nullptr;
+           const auto* text = id ? id->if_string() : nullptr;
+           return object && (!id || (text && !ids.contains(std::string_view{*text})));
          });
 }
 
@@ -41,7 +44,7 @@ void add_json_messages(json::value& into, json::value&& more, id_source& ids) {
   auto added = read(more, "messages");
   // All that may throw is done before `into` is changed. If messages are only appended, the
   // existing ones are not parsed.
-  if (!into.is_array() || only_appends(into.get_array(), added)) {
+  if (!into.is_array() || (!ids.may_repeat() && only_appends(into.get_array(), added))) {
     auto list = message_list{};
     add_messages{}(list, std::move(added), ids);
     auto more_items = to_json_list(list);

@@ -72,8 +72,9 @@ void add_messages::operator()(message_list& into, message_list&& more, id_source
       })) { // the usual case
     into.complete(ids);
     more.complete(ids);
-    // Without an index, all ids of the list were made by this run, and new ids are unique.
-    const auto has_others = into.index_ != nullptr;
+    // Without an index, all ids of the list were made by this run, so new ones differ from them,
+    // unless the run may make an id twice.
+    const auto has_others = into.index_ != nullptr || ids.may_repeat();
     for (auto i = std::size_t{0}; i < more.size(); ++i)
       into.push_back(has_others ? with_unique_id(more.at_ptr(i), ids,
                                                  [&](const std::string& id) {

@@ -309,7 +309,7 @@ void run_state::end_transients(state_ptr backup) try {
   throw;
 }
 
-result<void> run_state::apply_tasks(super_step& step) {
+result<void> run_state::apply_tasks(super_step& step, bool may_repeat_ids) {
 #if !defined(SUPERSTEP_MUTATION_UNSORTED) // a test defines it to prove that it finds a missing sort
   const auto in_path_order = [&](std::uint32_t a, std::uint32_t b) {
     return path_key(step.tasks[a]) < path_key(step.tasks[b]);
@@ -322,7 +322,7 @@ result<void> run_state::apply_tasks(super_step& step) {
                    step.finished.end()); // no task ended twice
   if (!std::exchange(keep_changes_, false))
     changes_.clear();
-  ids_.begin_step(step_);
+  ids_.begin_step(step_, may_repeat_ids);
   if (table_->transient_channels().empty()) { // the usual case
     if (auto applied = apply_writes(step); !applied)
       return applied;

@@ -170,7 +170,7 @@ private:
 
   result<void> apply_writes(super_step&);
   [[nodiscard]] result<void> apply_ordered();
-  result<void> apply_tasks(super_step&);
+  result<void> apply_tasks(super_step&, bool may_repeat_ids = false);
   [[nodiscard]] state_ptr hold_for_emptying();
   void end_transients(state_ptr backup);
   void trigger(std::uint32_t node, trigger_cause cause);

@@ -129,7 +129,7 @@ result<void> run_state::apply_command(const task_output& said) {
   SUPERSTEP_ASSERT(versions_ != nullptr);
   ++versions_->last;
   changes_.clear();
-  ids_.begin_step(step_);
+  ids_.begin_step(step_, true);
   auto writes = said.writes;
   ordered_.clear();
   for (auto& w : writes)
@@ -171,7 +171,7 @@ result<void> apply_edit(run_state& run, super_step& step) {
   SUPERSTEP_ASSERT(run.versions_ && !step.tasks.empty() &&
                    step.finished.size() == step.tasks.size());
   ++run.versions_->last;
-  return run.apply_tasks(step);
+  return run.apply_tasks(step, true);
 }
 
 } // namespace superstep

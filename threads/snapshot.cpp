@@ -99,7 +99,9 @@ public:
       if (!is_live || !out.tasks.back().result)
         out.next.push_back(out.tasks.back().node);
     }
+    run.count_step(-1); // ids are those that the run makes, which applies the writes first
     apply_callers_writes(run, saved);
+    run.count_step();
     if (is_live)
       apply_finished(run, step, saved);
     out.state = run.state();

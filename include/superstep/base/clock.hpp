@@ -46,10 +46,15 @@ public:
   explicit id_source(Text&& run, std::string_view ns = {}, std::uint64_t number = 0) = delete;
 
   /// Starts a super-step; its ids count from 0.
-  void begin_step(std::int64_t step) noexcept {
+  /// @param may_repeat see may_repeat()
+  void begin_step(std::int64_t step, bool may_repeat = false) noexcept {
     step_ = step;
     count_ = 0;
+    may_repeat_ = may_repeat;
   }
+  /// Whether the state may contain ids that were made for the same step. True for edits and
+  /// commands, which come after the tasks of their step: a reducer then checks each new id.
+  [[nodiscard]] bool may_repeat() const noexcept { return may_repeat_; }
   /// Returns the next id of the current super-step.
   [[nodiscard]] std::string next();
   /// Returns the number in the place of the key; 0 if there is a key.
@@ -67,6 +72,7 @@ private:
   std::string_view ns_;
   std::int64_t step_ = 0;
   std::uint32_t count_ = 0;
+  bool may_repeat_ = false;
 };
 
 } // namespace superstep
