@@ -109,12 +109,22 @@ std::size_t in_memory_checkpointer::total_size(const std::vector<entries>& all) 
 
 /// Returns the oldest checkpoint of a subgraph that the remaining checkpoints of the outermost
 /// graph need; end() if they need none. A run that resumes from a checkpoint of the outermost graph
-/// restores each subgraph from the subgraph's newest checkpoint that is older.
+/// restores each subgraph from the subgraph's newest checkpoint that is older. A run from an edit
+/// restores those that are older than the edit's parent.
 in_memory_checkpointer::entries::iterator
 in_memory_checkpointer::first_needed(entries& subgraph, const entries& outermost) {
-  const auto oldest = outermost.upper_bound(subgraph.begin()->first);
-  return oldest == outermost.end() ? subgraph.end()
-                                   : std::prev(subgraph.lower_bound(oldest->first));
+  auto bound = std::string{};
+  const auto add = [&](const std::string& id) {
+    if (id > subgraph.begin()->first && (bound.empty() || id < bound))
+      bound = id;
+  };
+  for (const auto& [id, point] : outermost) {
+    add(id);
+    const auto head = point.header();
+    if (head.source == checkpoint_source::update || head.source == checkpoint_source::fork)
+      add(head.parent);
+  }
+  return bound.empty() ? subgraph.end() : std::prev(subgraph.lower_bound(bound));
 }
 
 in_memory_checkpointer::in_memory_checkpointer() : queue_{std::make_shared<lease_queue>()} {}

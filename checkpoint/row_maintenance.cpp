@@ -261,13 +261,18 @@ private:
 
   /// Returns the id of the oldest checkpoint of a subgraph that a remaining checkpoint of the
   /// outermost graph needs; empty if none is needed. A run that resumes from a checkpoint of the
-  /// outermost graph restores each subgraph from the subgraph's newest checkpoint that is older.
+  /// outermost graph restores each subgraph from the subgraph's newest checkpoint that is older. A
+  /// run from an edit restores those that are older than the edit's parent.
   std::string first_needed(std::int64_t no, std::int64_t outermost) {
     auto s = db_.prepare(
-        "SELECT coalesce(max(id), '') FROM @points WHERE thread = ?1 AND id < (SELECT min(id) FROM "
-        "@points WHERE thread = ?2 AND id > (SELECT min(id) FROM @points WHERE thread = ?1))");
+        "SELECT coalesce(max(id), '') FROM @points WHERE thread = ?1 AND id < (SELECT min(b.id) "
+        "FROM (SELECT id FROM @points WHERE thread = ?2 UNION ALL SELECT coalesce(parent, base) "
+        "FROM @points WHERE thread = ?2 AND source IN (?3, ?4)) AS b WHERE b.id > (SELECT min(id) "
+        "FROM @points WHERE thread = ?1))");
     s.bind(1, no);
     s.bind(2, outermost);
+    s.bind(3, static_cast<std::int64_t>(checkpoint_source::update));
+    s.bind(4, static_cast<std::int64_t>(checkpoint_source::fork));
     return s.step() ? std::string{s.text(0)} : std::string{};
   }
 

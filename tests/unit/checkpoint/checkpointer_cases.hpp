@@ -33,6 +33,7 @@
   CASE(history_filters_like_list)                                                                  \
   CASE(pruned_thread_can_be_resumed)                                                               \
   CASE(prune_keeps_subgraph_state_of_remaining_checkpoints)                                        \
+  CASE(prune_keeps_subgraph_state_of_edits)                                                        \
   CASE(prune_handles_subgraphs_without_their_graph)                                                \
   CASE(prune_deletes_only_old_checkpoints)                                                         \
   CASE(records_of_changed_graph_are_kept)                                                          \

@@ -169,6 +169,29 @@ void prune_keeps_subgraph_state_of_remaining_checkpoints(Place& place) {
   BOOST_TEST(left(later_call).size() == 1U);
 }
 
+/// A run from an edit restores the subgraph's checkpoint that is older than the edit's parent.
+template <class Place>
+void prune_keeps_subgraph_state_of_edits(Place& place) {
+  const auto layout = usual_layout();
+  const auto per_thread = ss::thread_key{"t", "b"};
+  for (const auto source : {ss::checkpoint_source::update, ss::checkpoint_source::fork}) {
+    auto m = maker{layout};
+    const auto first = m.put(place.get(), 10, nullptr, {});
+    const auto second = m.put(place.get(), 20, first, {});
+    (void)m.put(place.get(), 30, second, {});
+    (void)m.put(place.get(), 40, second, {}, source);
+    auto of_b = maker{layout, per_thread};
+    for (const auto i : {1, 11, 21, 31})
+      (void)of_b.put(place.get(), i, nullptr, {set_n(i)});
+    // 10, 20 and 30 are deleted. A run from 40 restores the subgraph's 11, so only 1 is deleted.
+    BOOST_TEST(place.get().prune({.thread_id = "t", .keep_last = 1}) == 4U);
+    place.reopen();
+    BOOST_TEST((place.get().head(key) == id_of(40)));
+    BOOST_TEST(place.get().history(per_thread, {}).size() == 3U);
+    place.get().delete_thread("t");
+  }
+}
+
 /// A thread may have no checkpoints of the graph itself, but only of subgraphs.
 template <class Place>
 void prune_handles_subgraphs_without_their_graph(Place& place) {
