@@ -94,7 +94,7 @@ bool compare(std::string_view op, const json::value& held, const json::value& wa
                              ": exclude such items with a condition on another field"};
   if (*a == *b)
     return op == "$lte" || op == "$gte";
-  return is_less == (*a < *b);
+  return is_less ? *a < *b : *a > *b; // both comparisons are false for NaN
 }
 
 bool matches_value(const json::value& wanted, const json::value& held, non_number otherwise,

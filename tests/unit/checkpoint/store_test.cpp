@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -121,6 +122,20 @@ BOOST_AUTO_TEST_CASE(comparison_with_text_throws_only_in_memory_store) {
   }
   BOOST_TEST(keys(file.get(), where(R"({"n":{"$gt":1}})")) == "b");
   BOOST_CHECK_THROW((void)memory.get().search(where(R"({"n":{"$gt":1}})")), ss::store_filter_error);
+}
+
+BOOST_AUTO_TEST_CASE(filter_comparison_with_nan_matches_nothing) {
+  const auto nan = std::numeric_limits<double>::quiet_NaN();
+  auto memory = stored_in_memory{};
+  auto file = stored_in_file{};
+  for (auto* s : {&memory.get(), &file.get()}) {
+    s->put({"n"}, "a", {{"n", 1}});
+    s->put({"t"}, "b", {{"n", "nan"}}); // read as a number, like other texts in memory
+    for (const auto* op : {"$gt", "$gte", "$lt", "$lte"}) {
+      BOOST_TEST(keys(*s, {{"n"}, {{"n", {{op, nan}}}}, 10, 0}).empty());
+      BOOST_TEST(keys(*s, {{"t"}, {{"n", {{op, 1}}}}, 10, 0}).empty());
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(file_store_orders_results_by_namespace_and_key) {
