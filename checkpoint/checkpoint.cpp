@@ -100,6 +100,7 @@ namespace {
 void merge_into(task_record& old, const task_record& more) {
   if (more.output && !old.output) {
     old.output = more.output;
+    old.lost_nodes = more.lost_nodes;
   } else if (more.output && old.task.empty()) {
     // A record without a task contains a command of the caller. There may be several: add them up.
     const auto add = [](auto& to, const auto& from) {
@@ -108,6 +109,7 @@ void merge_into(task_record& old, const task_record& more) {
     add(old.output->writes, more.output->writes);
     add(old.output->targets, more.output->targets);
     add(old.output->sends, more.output->sends);
+    add(old.lost_nodes, more.lost_nodes);
   }
   if (more.interrupts)
     old.interrupts = more.interrupts;

@@ -397,7 +397,6 @@ task_record checkpoint_reader::read_task(const json::value& row) const {
     throw_corrupt("the record of a task is not an object");
   const auto& from = row.get_object();
   auto out = task_record{};
-  auto lost = std::vector<std::string>{};
   if (const auto* task = from.if_contains("t"))
     out.task = text_of(*task);
   if (const auto* output = from.if_contains("o"); output != nullptr && output->is_object()) {
@@ -406,10 +405,10 @@ task_record checkpoint_reader::read_task(const json::value& row) const {
     if (const auto* writes = parts.if_contains("w"))
       out.output->writes = read_writes(*writes);
     for (const auto& n : list_in(parts, "g"))
-      if (const auto node = node_of(number_of(n), lost); node != gone)
+      if (const auto node = node_of(number_of(n), out.lost_nodes); node != gone)
         out.output->targets.push_back(node);
     if (const auto* sends = parts.if_contains("s"))
-      out.output->sends = read_sends(*sends, lost);
+      out.output->sends = read_sends(*sends, out.lost_nodes);
   }
   if (from.contains("q")) {
     out.interrupts.emplace();
@@ -424,13 +423,6 @@ task_record checkpoint_reader::read_task(const json::value& row) const {
     out.cause = read_error(*cause, as_->error_categories);
   if (const auto* resume = from.if_contains("m"))
     out.resume = *resume;
-  // read() only lists lost nodes in checkpoint::lost_nodes, because the run may not need them. Here
-  // a finished task has triggered the lost node, so its output cannot be applied.
-  if (!lost.empty())
-    throw wrong(checkpoint_errc::node_gone,
-                "task '" + out.task + "' triggers node '" + lost.front() +
-                    "', which the graph no longer has: restore the node, or "
-                    "start a new thread");
   return out;
 }
 
@@ -461,7 +453,10 @@ saved_checkpoint for_layout(const saved_checkpoint& saved, const layout_ptr& as,
     text.clear();
     write_task(text, record, own, &whose);
     out.tasks.push_back(reader.read_task(parsed(text)));
-    out.tasks.back().cause = record.cause; // the original exception, not the restored one
+    auto& back = out.tasks.back();
+    back.cause = record.cause; // the original exception, not the restored one
+    back.lost_nodes.insert(back.lost_nodes.end(), record.lost_nodes.begin(),
+                           record.lost_nodes.end());
   }
   return out;
 }

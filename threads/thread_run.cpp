@@ -261,6 +261,15 @@ bool thread_run::is_edit() const noexcept {
   return at_->source == checkpoint_source::update || at_->source == checkpoint_source::fork;
 }
 
+const std::string* thread_run::lost_node(bool turns_back) const {
+  if (!at_->lost_nodes.empty())
+    return &at_->lost_nodes.front();
+  const auto found = std::ranges::find_if(records_, [&](const task_record& r) {
+    return !r.lost_nodes.empty() && (r.task.empty() || !turns_back);
+  });
+  return found == records_.end() ? nullptr : &found->lost_nodes.front();
+}
+
 result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
                                  const run_config& config, const nesting* below) {
   using kind = detail::run_input::kind;
@@ -268,9 +277,11 @@ result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
     return loaded;
   if (checkpointer_)
     metadata_ = kept_entries(config);
-  if (at_ && !at_->lost_nodes.empty() && input.what() != kind::writes)
+  is_resuming_ = at_ && (below != nullptr ? below->must_resume : input.what() != kind::writes);
+  const auto turns_back = below == nullptr && goes_back(input, config);
+  if (const auto* const lost = is_resuming_ ? lost_node(turns_back) : nullptr)
     return error{make_error_code(checkpoint_errc::node_gone),
-                 "thread '" + key_.thread_id + "' continues at node '" + at_->lost_nodes.front() +
+                 "thread '" + key_.thread_id + "' continues at node '" + *lost +
                      "', which is no longer in the graph: add it, start the thread over with an "
                      "input, or resume from an older checkpoint"};
   if (at_ && below == nullptr && input.is_whole_state())
@@ -284,7 +295,7 @@ result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
   if (is_nested_) {
     answers_ = below->answers;
     travel_ = below->travel;
-  } else if (goes_back(input, config)) {
+  } else if (turns_back) {
     travel_ =
         std::make_shared<time_travel>(is_edit() && !at_->parent.empty() ? at_->parent : at_->id);
   }
@@ -300,7 +311,6 @@ result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
     if (auto applied = run.apply_command(*caller->output); !applied)
       return applied;
   }
-  is_resuming_ = at_ && (below != nullptr ? below->must_resume : input.what() != kind::writes);
   is_first_step_ = is_resuming_;
   if (is_resuming_) {
     if (forks && input.what() == kind::command) {

@@ -155,6 +155,11 @@ private:
   /// Whether the checkpoint that the run starts from was created by an edit of the state. @pre at()
   /// is set
   [[nodiscard]] bool is_edit() const noexcept;
+  /// Returns the name of a node that a resumed run would continue at, but that is no longer in the
+  /// graph; null if there is none.
+  /// @param turns_back whether the run starts the step again, without the outputs of its tasks
+  /// @pre at() is not null
+  [[nodiscard]] const std::string* lost_node(bool turns_back) const;
   [[nodiscard]] result<void> take_up(run_state&, detail::run_input&&, const run_config&,
                                      const nesting*);
   [[nodiscard]] std::size_t count_waiting() const noexcept;

@@ -226,6 +226,9 @@ struct task_record {
   std::string error;                 ///< error text; empty if the task did not fail
   std::exception_ptr cause;          ///< cause of the error; a restored_error if read from storage
   std::optional<json::value> resume; ///< the caller's resume value for the first open question
+  /// Names of nodes that the output chose and that no longer exist in the graph that the record was
+  /// loaded for. The output does not contain them.
+  std::vector<std::string> lost_nodes;
 };
 
 /// Returns the part of a record that is stored: a copy without writes to channels that checkpoints
@@ -343,7 +346,8 @@ struct prune_options {
 /// The parameter `as` is the layout that a checkpoint is read for. Channels, nodes and joins are
 /// matched by name. A new channel has its initial value, and the value of a removed channel is
 /// dropped. A value of a different type is an error unless the layout converts it. A pending node
-/// that no longer exists is listed in checkpoint::lost_nodes.
+/// that no longer exists is listed in checkpoint::lost_nodes, and one that the output of a task
+/// chose in task_record::lost_nodes.
 ///
 /// All functions that access storage may throw checkpoint_error, whose text states what failed, in
 /// which thread, and what is safe. A write that fails after its call has returned does not change
@@ -372,7 +376,7 @@ public:
   /// @param id id of the checkpoint; empty for the newest
   /// @param as the layout to read it for; shared by the result
   /// @return the checkpoint; nullopt if there is no such checkpoint
-  /// @throws checkpoint_error{type_changed, node_gone, corrupt, failed}
+  /// @throws checkpoint_error{type_changed, corrupt, failed}
   [[nodiscard]] virtual std::optional<saved_checkpoint> load(const thread_key&, std::string_view id,
                                                              const layout_ptr& as) = 0;
   /// Loads the selected checkpoints, newest first; an empty list if there are none. Errors as for
