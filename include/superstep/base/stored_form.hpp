@@ -40,6 +40,9 @@ namespace superstep {
 ///       static result<void> read(const json::value& from, money& into);
 ///     };
 ///
+/// If a type with a specialisation has an operator==, it must compare everything that write()
+/// appends, because a checkpoint does not store a value that equals the last one.
+///
 /// A type without a stored form may be used in a state, but such a state can only be saved by
 /// memory_checkpointer(). The functions are called by any number of threads at once.
 template <class T>

@@ -468,10 +468,10 @@ public:
   bool is_available(const state_block& state) const noexcept override {
     using held = typename Place::value_type;
     try {
-      if constexpr (detail::is_comparable<held>())
-        return !(place_.of(state) == held{});
-      else if constexpr (storable<held>)
+      if constexpr (storable<held>)
         return !detail::same_value(place_.of(state), held{});
+      else if constexpr (detail::is_comparable<held>())
+        return !(place_.of(state) == held{});
       else
         return detail::holder<held>::has(place_.of(state));
     } catch (...) { // the comparison and the constructor are user code

@@ -37,6 +37,13 @@ struct money { // stored in its own form
   std::int64_t cents = 0;
 };
 
+struct entity { // compared by its id
+  int id = 0;
+  std::string name;
+  friend bool operator==(const entity& a, const entity& b) { return a.id == b.id; }
+};
+BOOST_DESCRIBE_STRUCT(entity, (), (id, name))
+
 using points = std::vector<point>;
 
 struct append_points {
@@ -226,6 +233,28 @@ BOOST_AUTO_TEST_CASE(growing_list_of_structs_stores_only_new_items) {
   BOOST_TEST(!ss::detail::write_change(text, one, other));
   other.at("a").x = 2;
   BOOST_TEST(ss::detail::write_change(text, one, other));
+}
+
+// The == of an entity compares only its id, but its other members are stored too.
+BOOST_AUTO_TEST_CASE(change_of_struct_does_not_depend_on_its_equality) {
+  const auto one = entity{1, "a"};
+  const auto other = entity{1, "b"};
+  auto text = std::string{};
+  BOOST_TEST(!ss::detail::write_change(text, one, one));
+  BOOST_TEST(ss::detail::write_change(text, one, other));
+  BOOST_TEST(text == R"([{"id":1,"name":"b"}])");
+  const auto is_change = [](const auto& before, const auto& now) {
+    auto out = std::string{};
+    return ss::detail::write_change(out, before, now);
+  };
+  BOOST_TEST(is_change(std::optional{one}, std::optional{other}));
+  BOOST_TEST(is_change(std::vector{one}, std::vector{other}));
+  using by_name = std::map<std::string, entity>;
+  BOOST_TEST(is_change(by_name{{"k", one}}, by_name{{"k", other}}));
+  BOOST_TEST(is_change(std::pair{1, one}, std::pair{1, other}));
+  using either = std::variant<int, entity>;
+  BOOST_TEST(is_change(either{one}, either{other}));
+  BOOST_TEST(!is_change(either{one}, either{one}));
 }
 
 BOOST_AUTO_TEST_CASE(compile_rejects_fields_that_cannot_be_stored) {

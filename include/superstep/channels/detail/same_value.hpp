@@ -47,8 +47,35 @@ consteval bool is_comparable() {
     return std::equality_comparable<T>;
 }
 
-/// Whether two objects have the same checkpoint form. Compares them with == if the type has it,
-/// else by the text of their stored_form, else member by member.
+/// Whether the == of a storable type compares everything that a checkpoint stores of it. The == of
+/// a described struct may not, for example if it compares only an id. That of a type with a
+/// stored_form must.
+template <class T>
+consteval bool has_full_equality();
+
+template <class List>
+struct all_full_equality;
+template <template <class...> class L, class... T>
+struct all_full_equality<L<T...>>
+    : std::bool_constant<(has_full_equality<std::remove_cv_t<T>>() && ...)> {};
+
+template <class T>
+consteval bool has_full_equality() {
+  if constexpr (stored_json<T> || has_stored_form<T>)
+    return is_comparable<T>();
+  else if constexpr (stored_struct<T>)
+    return false;
+  else if constexpr (stored_tuple<T>::value || stored_variant<T>::value)
+    return all_full_equality<T>::value;
+  else if constexpr (stored_optional<T>::value || container_of_others<T>)
+    return has_full_equality<std::remove_cv_t<typename T::value_type>>() &&
+           std::equality_comparable<T>;
+  else
+    return std::equality_comparable<T>;
+}
+
+/// Whether two objects have the same checkpoint form. Compares described structs member by member,
+/// and other types with == if they have it, else by the text of their stored_form.
 template <class T>
 [[nodiscard]] bool same_value(const T& a, const T& b);
 
@@ -73,7 +100,7 @@ template <class T>
 
 template <class T>
 bool same_value(const T& a, const T& b) {
-  if constexpr (is_comparable<T>()) {
+  if constexpr (has_full_equality<T>()) {
     return a == b;
   } else if constexpr (has_stored_form<T>) {
     auto one = std::string{};
