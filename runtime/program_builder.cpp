@@ -214,6 +214,14 @@ bool limits_something(const timeout_policy& p) noexcept {
   return (p.run || p.idle) && is_valid(p.run) && is_valid(p.idle);
 }
 
+/// Returns the name of the node if a name has the form of the task of a Send to it, `node#0`; empty
+/// otherwise. The two tasks would have one record in a checkpoint.
+std::string_view sent_node(std::string_view name) {
+  const auto mark = name.find_last_not_of("0123456789");
+  return mark != name.npos && mark + 1 < name.size() && name[mark] == '#' ? name.substr(0, mark)
+                                                                          : std::string_view{};
+}
+
 } // namespace
 
 void detail::program_builder::check_target(const detail::program& table, std::string_view target,
@@ -281,6 +289,11 @@ std::vector<fault> detail::program_builder::check(const detail::program& table) 
       faults.push_back(invalid(name, "'" + name.substr(bad, 1) +
                                          "' is a reserved character and is not allowed in the node "
                                          "names."));
+    if (const auto task_of = sent_node(name); !task_of.empty())
+      faults.push_back(invalid(name, "Node `" + name +
+                                         "` ends in '#' and a number, which is reserved for the "
+                                         "tasks of Sends to node `" +
+                                         std::string{task_of} + "`"));
     for (const auto& to : table.nodes_[i]->options.destinations)
       check_target(table, to, name, faults);
     if (const auto& limit = table.nodes_[i]->options.timeout; limit && !limits_something(*limit))

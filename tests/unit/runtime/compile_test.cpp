@@ -63,6 +63,8 @@ const auto wrong_graphs = std::vector<wrong_graph>{
      [](auto& g) { g.add(a, idle).add(node<nothing>{"x|y"}, idle).edge(start, a); }},
     {"':' is a reserved character and is not allowed in the node names.",
      [](auto& g) { g.add(a, idle).add(node<nothing>{"x:y"}, idle).edge(start, a); }},
+    {"Node `a#0` ends in '#' and a number, which is reserved for the tasks of Sends to node `a`",
+     [](auto& g) { g.add(a, idle).add(node<nothing>{"a#0"}, idle).edge(start, a); }},
     {"node 'a': its timeout must be greater than 0",
      [](auto& g) {
        g.add(a, idle, limited({.run = std::chrono::milliseconds{-5}})).edge(start, a);
