@@ -121,7 +121,9 @@ struct node_options {
   /// Policies for retrying a failed task; the first that matches the failure applies. Empty: those
   /// of graph::defaults(), or no retries.
   std::vector<retry_policy> retry{};
-  /// Not set: the policy of graph::defaults(), or no caching.
+  /// Not set: the policy of graph::defaults(), or no caching. Graphs that share a cache need
+  /// different names (compile_options::name), because nodes with the same name share entries
+  /// otherwise.
   std::optional<cache_policy> cache{};
   /// Not set: the policy of graph::defaults(), or no limit.
   std::optional<timeout_policy> timeout{};
@@ -145,14 +147,15 @@ enum class persistence : std::uint8_t {
 
 /// Options of compile(), the same for all graph classes.
 struct compile_options {
-  std::string name = "graph"; ///< used in error texts, checkpoints and drawings
+  std::string name = "graph"; ///< used in error texts, checkpoints, caches and drawings
   /// Saves the checkpoints of the runs, which must set run_config::thread_id. Null: runs are not
   /// saved. A subgraph uses the checkpointer of its parent.
   std::shared_ptr<superstep::checkpointer> checkpointer{};
   /// The long-term memory of the runs; see runtime::store(). A subgraph uses the store of its
   /// parent.
   std::shared_ptr<superstep::store> store{};
-  /// Stores the outputs of nodes with a cache_policy. A subgraph uses the cache of its parent.
+  /// Stores the outputs of nodes with a cache_policy, by the names of graph and node. A subgraph
+  /// uses the cache of its parent.
   std::shared_ptr<write_cache> cache{};
   /// Nodes before which a run is interrupted; `*` names all.
   std::vector<std::string> interrupt_before{};
