@@ -46,6 +46,11 @@ bool is_framing(std::string_view name) {
   return beast::iequals(name, "content-length") || beast::iequals(name, "transfer-encoding");
 }
 
+/// Whether a content coding is gzip; x-gzip is an older name (RFC 9110, section 8.4.1.3).
+bool is_gzip(std::string_view coding) {
+  return beast::iequals(coding, "gzip") || beast::iequals(coding, "x-gzip");
+}
+
 } // namespace
 
 http_stream::exchange::exchange(std::shared_ptr<http_client::impl> client, http_request request,
@@ -320,7 +325,7 @@ http_stream::exchange::head_result http_stream::exchange::make_head() {
                                                    "responses (status 1xx)"};
   for (const auto& field : parser_->get())
     head.headers.emplace_back(std::string{field.name_string()}, std::string{field.value()});
-  if (may_be_packed_ && beast::iequals(parser_->get()[http::field::content_encoding], "gzip"))
+  if (may_be_packed_ && is_gzip(parser_->get()[http::field::content_encoding]))
     unpack_.emplace();
   return head;
 }

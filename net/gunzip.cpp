@@ -32,29 +32,47 @@ gunzip::~gunzip() = default;
 
 void gunzip::feed(std::string_view packed) {
   SUPERSTEP_ASSERT(state_->z.avail_in == 0 && packed.size() < std::numeric_limits<uInt>::max());
-  if (is_done_ || packed.empty())
+  if (at_ == place::after_last || packed.empty())
     return;
-  has_begun_ = true;
+  if (at_ == place::before_first)
+    at_ = place::in_member;
   state_->packed = packed;
   state_->z.next_in = reinterpret_cast<Bytef*>(state_->packed.data());
   state_->z.avail_in = static_cast<uInt>(state_->packed.size());
 }
 
 result<std::size_t> gunzip::read(char* into, std::size_t size) {
-  if (is_done_ || !has_begun_)
-    return std::size_t{0};
   auto& z = state_->z;
   z.next_out = reinterpret_cast<Bytef*>(into);
   z.avail_out = static_cast<uInt>(size);
-  const auto end = ::inflate(&z, Z_NO_FLUSH);
-  if (end == Z_STREAM_END) {
-    is_done_ = true;
-    z.avail_in = 0;
-  } else if (end != Z_OK && end != Z_BUF_ERROR) { // Z_BUF_ERROR: more input is needed
-    return end == Z_MEM_ERROR ? error{errc::shortage, "out of memory for a gzip stream"}
-                              : error{errc::parse_failed, "the body is not a valid gzip stream"};
+  for (;;) {
+    if (at_ == place::between && z.avail_in > 0)
+      start_next_member();
+    if (at_ != place::in_member)
+      return std::size_t{0};
+    const auto end = ::inflate(&z, Z_NO_FLUSH);
+    if (end == Z_STREAM_END)
+      at_ = place::between;
+    else if (end != Z_OK && end != Z_BUF_ERROR) // Z_BUF_ERROR: more input is needed
+      return end == Z_MEM_ERROR ? error{errc::shortage, "out of memory for a gzip stream"}
+                                : error{errc::parse_failed, "the body is not a valid gzip stream"};
+    // A result of 0 would mean that all input was read, so an empty member is skipped here.
+    if (const auto got = size - z.avail_out; got > 0 || end != Z_STREAM_END)
+      return got;
   }
-  return size - z.avail_out;
+}
+
+void gunzip::start_next_member() {
+  constexpr auto first_byte = Bytef{0x1f}; // of each member (RFC 1952, section 2.3.1)
+  auto& z = state_->z;
+  if (*z.next_in == first_byte) {
+    [[maybe_unused]] const auto reset = ::inflateReset(&z);
+    SUPERSTEP_ASSERT(reset == Z_OK);
+    at_ = place::in_member;
+  } else {
+    z.avail_in = 0;
+    at_ = place::after_last;
+  }
 }
 
 } // namespace superstep

@@ -64,6 +64,19 @@ std::string packed(std::string text) {
   return out;
 }
 
+/// Returns the decompressed text of `bytes`, which are fed in pieces of `size` bytes.
+std::string unpacked(gunzip& reader, std::string_view bytes, std::size_t size) {
+  auto out = std::string{};
+  auto buffer = std::string(4'096, '\0');
+  for (auto begin = std::size_t{0}; begin < bytes.size(); begin += size) {
+    reader.feed(bytes.substr(begin, size));
+    for (auto got = reader.read(buffer.data(), buffer.size()).value(); got > 0;
+         got = reader.read(buffer.data(), buffer.size()).value())
+      out.append(buffer, 0, got);
+  }
+  return out;
+}
+
 } // namespace
 
 BOOST_DATA_TEST_CASE(environment_variables_select_the_proxy,
@@ -97,15 +110,34 @@ BOOST_AUTO_TEST_CASE(gunzip_output_does_not_depend_on_input_splits) {
   const auto bytes = packed(text);
   for (const auto size : {1U, 7U, 1'000U, 100'000U}) {
     auto reader = gunzip{};
-    auto out = std::string{};
-    auto buffer = std::string(4'096, '\0');
-    for (auto begin = std::size_t{0}; begin < bytes.size(); begin += size) {
-      reader.feed(std::string_view{bytes}.substr(begin, size));
-      for (auto got = reader.read(buffer.data(), buffer.size()).value(); got > 0;
-           got = reader.read(buffer.data(), buffer.size()).value())
-        out.append(buffer, 0, got);
-    }
-    BOOST_TEST((out == text));
+    BOOST_TEST((unpacked(reader, bytes, size) == text));
+    BOOST_TEST(!reader.is_cut());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gunzip_reads_all_members) {
+  const auto bytes = packed("first ") + packed("") + packed("second");
+  for (const auto size : {1U, 7U, 1'000U}) {
+    auto reader = gunzip{};
+    BOOST_TEST(unpacked(reader, bytes, size) == "first second");
+    BOOST_TEST(!reader.is_cut());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gunzip_detects_truncated_second_member) {
+  const auto bytes = packed("first ") + packed("second");
+  for (const auto size : {1U, 1'000U}) {
+    auto reader = gunzip{};
+    (void)unpacked(reader, std::string_view{bytes}.substr(0, bytes.size() - 3), size);
+    BOOST_TEST(reader.is_cut());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gunzip_ignores_padding_after_last_member) {
+  const auto bytes = packed("text") + std::string(20, '\0');
+  for (const auto size : {1U, 1'000U}) {
+    auto reader = gunzip{};
+    BOOST_TEST(unpacked(reader, bytes, size) == "text");
     BOOST_TEST(!reader.is_cut());
   }
 }
