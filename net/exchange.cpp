@@ -343,15 +343,18 @@ std::string http_stream::exchange::make_request_head() {
   if (is_proxied)
     out.append("http://").append(where_.authority());
   out.append(where_.target).append(" HTTP/1.1\r\n");
-  add("Host", where_.authority());
+  // Host and User-Agent are sent once: a server may reject two Host lines (RFC 9112, section 3.2).
+  const auto* host = find_header(request_.headers, "host");
+  add("Host", host != nullptr ? *host : where_.authority());
   if (is_proxied && !proxy_->authorization.empty())
     add("Proxy-Authorization", proxy_->authorization);
   may_be_packed_ = find_header(request_.headers, "accept-encoding") == nullptr;
   if (may_be_packed_)
     add("Accept-Encoding", "gzip");
-  add("User-Agent", client_->options.user_agent);
+  const auto* agent = find_header(request_.headers, "user-agent");
+  add("User-Agent", agent != nullptr ? *agent : client_->options.user_agent);
   for (const auto& [name, value] : request_.headers)
-    if (!is_framing(name))
+    if (!is_framing(name) && !beast::iequals(name, "host") && !beast::iequals(name, "user-agent"))
       add(name, value);
   if (!request_.body.empty() || request_.method == "POST" || request_.method == "PUT")
     add("Content-Length", std::to_string(request_.body.size()));

@@ -58,7 +58,8 @@ struct http_client_options {
 struct http_request {
   std::string method = "GET"; ///< method, a token of RFC 9110
   std::string url{};          ///< http or https; redirects are returned, not followed
-  http_headers headers{};     ///< Host, User-Agent and Content-Length are added
+  /// Host and User-Agent are added if they are not set, and sent once. Content-Length is added.
+  http_headers headers{};
   std::string body{};         ///< sent unchanged; empty: no body
   std::optional<std::chrono::milliseconds> total_timeout{}; ///< not set: the client's
   std::optional<std::size_t> response_bytes_max{};          ///< not set: the client's

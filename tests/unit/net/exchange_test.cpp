@@ -35,7 +35,31 @@ result<http_response> exchange_with(std::string answer, http_headers headers, st
   return out;
 }
 
+std::size_t count(std::string_view text, std::string_view part) {
+  auto out = std::size_t{0};
+  for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1))
+    ++out;
+  return out;
+}
+
 } // namespace
+
+BOOST_AUTO_TEST_CASE(request_headers_replace_host_and_user_agent) {
+  auto seen = std::string{};
+  const auto answer = exchange_with(loopback_server::answer("x"),
+                                    {{"host", "a.org"}, {"User-agent", "mine/1"}}, seen);
+  BOOST_TEST(answer.has_value());
+  BOOST_TEST(seen.starts_with("GET / HTTP/1.1\r\nHost: a.org\r\n"), seen);
+  BOOST_TEST(count(seen, "\r\nHost:") + count(seen, "\r\nhost:") == 1, seen);
+  BOOST_TEST(seen.find("\r\nUser-Agent: mine/1\r\n") != seen.npos, seen);
+  BOOST_TEST(count(seen, "\r\nUser-") == 1, seen);
+}
+
+BOOST_AUTO_TEST_CASE(user_agent_of_client_is_the_default) {
+  auto seen = std::string{};
+  BOOST_TEST(exchange_with(loopback_server::answer("x"), {}, seen).has_value());
+  BOOST_TEST(seen.find("\r\nUser-Agent: superstep\r\n") != seen.npos, seen);
+}
 
 BOOST_AUTO_TEST_CASE(x_gzip_body_is_decompressed) {
   auto body = std::string(200, '\0');
