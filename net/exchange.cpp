@@ -54,9 +54,9 @@ bool is_gzip(std::string_view coding) {
 } // namespace
 
 http_stream::exchange::exchange(std::shared_ptr<http_client::impl> client, http_request request,
-                                url where)
+                                url where, const proxy_address* proxy)
     : client_{std::move(client)}, request_{std::move(request)}, where_{std::move(where)},
-      proxy_{client_->proxies.find(where_)}, resolver_{client_->context},
+      proxy_{proxy}, resolver_{client_->context},
       total_timer_{client_->context}, connect_timer_{client_->context} {
   if (!request_.response_bytes_max)
     request_.response_bytes_max = client_->options.response_bytes_max;

@@ -57,7 +57,9 @@ public:
   using head_result = result<http_response>;
   using piece_result = result<std::optional<std::string>>;
 
-  exchange(std::shared_ptr<http_client::impl> client, http_request request, url where);
+  /// @param proxy a proxy of the client's rules; null if none is used
+  exchange(std::shared_ptr<http_client::impl> client, http_request request, url where,
+           const proxy_address* proxy);
   exchange(const exchange&) = delete;
   exchange& operator=(const exchange&) = delete;
   ~exchange();

@@ -58,8 +58,11 @@ result<exchange_ptr> make_exchange(const std::shared_ptr<http_client::impl>& cli
   auto where = parse_url(request.url);
   if (!where)
     return where.error();
-  auto fresh =
-      std::make_unique<http_stream::exchange>(client, std::move(request), std::move(*where));
+  const auto proxy = client->proxies.find(*where);
+  if (!proxy)
+    return proxy.error();
+  auto fresh = std::make_unique<http_stream::exchange>(client, std::move(request),
+                                                       std::move(*where), *proxy);
   return exchange_ptr{fresh.release(), delete_on_io_thread{&client->context}};
 }
 
@@ -226,7 +229,8 @@ result<http_client> http_client::make(io_runtime& io, http_client_options option
     const auto* value = std::getenv(name); // NOLINT(concurrency-mt-unsafe)
     return std::string{value != nullptr ? value : ""};
   };
-  auto proxies = options.proxy ? proxy_rules::for_all(*options.proxy) : proxy_rules::from(variable);
+  auto proxies = options.proxy ? proxy_rules::for_all(*options.proxy)
+                               : result<proxy_rules>{proxy_rules::from(variable)};
   if (!proxies)
     return std::move(proxies).error();
   auto fresh = std::make_unique<impl>(io, std::move(options), *std::move(proxies));

@@ -74,35 +74,42 @@ result<proxy_rules> proxy_rules::for_all(std::string_view proxy) {
   auto address = parse_proxy(proxy);
   if (!address)
     return std::move(address).error();
-  out.plain_ = out.secure_ = *std::move(address);
+  out.plain_ = *address;
+  out.secure_ = *std::move(address);
   return out;
 }
 
-result<proxy_rules> proxy_rules::from(const environment& variables) {
+proxy_rules proxy_rules::from(const environment& variables) {
   auto out = proxy_rules{};
   out.spares_this_machine_ = true;
+  // returns the name of the variable that is set, in lower or upper case, and its value
   const auto look = [&](const char* name) {
-    auto text = variables(name);
     auto capitals = std::string{name};
     std::transform(capitals.begin(), capitals.end(), capitals.begin(),
                    [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    return text.empty() ? variables(capitals.c_str()) : text;
+    auto text = variables(name);
+    if (!text.empty())
+      return std::pair{std::string{name}, std::move(text)};
+    text = variables(capitals.c_str());
+    return std::pair{std::move(capitals), std::move(text)};
   };
   const auto all = look("all_proxy");
-  for (const auto& [name, into] :
+  for (const auto& [own, into] :
        {std::pair{"http_proxy", &out.plain_}, std::pair{"https_proxy", &out.secure_}}) {
-    auto text = look(name);
-    if (text.empty())
-      text = all;
+    auto found = look(own);
+    if (found.second.empty())
+      found = all;
+    const auto& [name, text] = found;
     if (text.empty())
       continue;
     auto address = parse_proxy(text);
-    if (!address)
-      return error{address.error().code,
-                   "environment variable " + std::string{name} + ": " + address.error().text};
-    *into = *std::move(address);
+    if (address)
+      into->emplace(*std::move(address));
+    else
+      into->emplace(error{address.error().code,
+                          "environment variable " + name + ": " + address.error().text});
   }
-  const auto exceptions = lower(look("no_proxy"));
+  const auto exceptions = lower(look("no_proxy").second);
   for (auto begin = std::size_t{0}; begin < exceptions.size();) {
     const auto end = std::min(exceptions.find_first_of(", ", begin), exceptions.size());
     auto one = std::string_view{exceptions}.substr(begin, end - begin);
@@ -131,9 +138,13 @@ bool proxy_rules::is_excepted(const url& target) const {
   });
 }
 
-const proxy_address* proxy_rules::find(const url& target) const {
+result<const proxy_address*> proxy_rules::find(const url& target) const {
   const auto& proxy = target.is_tls ? secure_ : plain_;
-  return proxy && !is_excepted(target) ? &*proxy : nullptr;
+  if (!proxy || is_excepted(target))
+    return nullptr;
+  if (proxy->has_error())
+    return proxy->error();
+  return &**proxy;
 }
 
 } // namespace superstep

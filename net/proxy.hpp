@@ -34,17 +34,19 @@ public:
   /// Returns rules with one proxy for all requests; without any proxy if the text is empty.
   [[nodiscard]] static result<proxy_rules> for_all(std::string_view proxy);
   /// Returns the rules of the variables http_proxy, https_proxy, all_proxy and no_proxy, in lower
-  /// or upper case. Requests to this machine use no proxy then.
-  [[nodiscard]] static result<proxy_rules> from(const environment& variables);
+  /// or upper case. Requests to this machine use no proxy then. A variable that is not valid is an
+  /// error of find(), so that it affects only the requests that would use it.
+  [[nodiscard]] static proxy_rules from(const environment& variables);
 
-  /// Returns the proxy for an address; null if none is used. Valid as long as this object.
-  [[nodiscard]] const proxy_address* find(const url& target) const;
+  /// Returns the proxy for an address; null if none is used. Valid as long as this object. Returns
+  /// an error if the variable that specifies the proxy is not valid.
+  [[nodiscard]] result<const proxy_address*> find(const url& target) const;
 
 private:
   [[nodiscard]] bool is_excepted(const url& target) const;
 
-  std::optional<proxy_address> plain_;
-  std::optional<proxy_address> secure_;
+  std::optional<result<proxy_address>> plain_;
+  std::optional<result<proxy_address>> secure_;
   std::vector<std::string> exceptions_; ///< lower case, without leading dot or star
   bool spares_this_machine_ = false;
   bool spares_all_ = false;

@@ -50,7 +50,7 @@ struct http_client_options {
   std::string user_agent = "superstep";
   /// `http://[user:password@]host[:port]`, a proxy for all requests; empty: none. Unset: the proxy
   /// that http_proxy, https_proxy, all_proxy and no_proxy specify, and none for this machine
-  /// itself.
+  /// itself. A variable that is not valid is an error of the requests that would use its proxy.
   std::optional<std::string> proxy{};
 };
 
@@ -124,9 +124,9 @@ private:
 /// itself; size limits apply to the decompressed body. https through a proxy uses a tunnel.
 ///
 /// Every status is a response and not an error. The errors are errc::invalid_argument (the
-/// request), timed_out, too_large, cancelled, io_failed (name look-up, connection, TLS, protocol)
-/// and shortage (the machine had no descriptors or memory for a connection until the request's
-/// timeout). A request whose persistent connection was closed before the first byte of the response
+/// request, or its proxy in the environment), timed_out, too_large, cancelled, io_failed (name
+/// look-up, connection, TLS, protocol) and shortage (the machine had no descriptors or memory for a
+/// connection until the request's timeout). A request whose persistent connection was closed before the first byte of the response
 /// is sent once more on a new connection. Destroying a waiting coroutine cancels its request.
 ///
 /// @par Threads
@@ -139,7 +139,7 @@ public:
   /// @param io must outlive the client, its tasks and its streams
   /// @param options see http_client_options
   /// @return the client; errc::io_failed if the CA file cannot be read, errc::invalid_argument if
-  /// an option is out of range or a proxy is not a valid address
+  /// an option is out of range or options.proxy is not a valid address
   [[nodiscard]] static result<http_client> make(io_runtime& io, http_client_options options);
   /// Takes over the client. The source may then only be assigned to or destroyed.
   http_client(http_client&&) noexcept;

@@ -85,9 +85,27 @@ BOOST_DATA_TEST_CASE(environment_variables_select_the_proxy,
     const auto found = c.variables.find(name);
     return found == c.variables.end() ? std::string{} : found->second;
   });
-  BOOST_REQUIRE(rules.has_value());
-  const auto* found = rules->find(parse_url(c.target).value());
+  const auto* found = rules.find(parse_url(c.target).value()).value();
   BOOST_TEST((found ? found->host : std::string{}) == c.proxy);
+}
+
+BOOST_AUTO_TEST_CASE(unsupported_proxy_fails_only_requests_that_use_it) {
+  for (const auto* name : {"all_proxy", "ALL_PROXY"}) {
+    const auto rules = proxy_rules::from([&](std::string_view asked) {
+      return std::string{asked == name          ? "socks5h://secret@p:1"
+                         : asked == "no_proxy"  ? "b.org"
+                         : asked == "http_proxy" ? "http://q:1"
+                                                 : ""};
+    });
+    for (const auto* excepted : {"https://127.0.0.1", "https://b.org"})
+      BOOST_TEST(rules.find(parse_url(excepted).value()).value() == nullptr);
+    BOOST_TEST(rules.find(parse_url("http://a.org").value()).value()->host == "q");
+    const auto refused = rules.find(parse_url("https://a.org").value());
+    BOOST_REQUIRE(refused.has_error());
+    const auto& text = refused.error().text;
+    BOOST_TEST(text.starts_with("environment variable " + std::string{name} + ':'), text);
+    BOOST_TEST(text.find("secret") == text.npos, text);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(credentials_of_proxy_url_become_authorization_header) {
