@@ -13,6 +13,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -22,13 +23,14 @@ namespace superstep {
 
 namespace http = beast::http;
 
-asio::awaitable<net_error> connection::connect(endpoints where) {
+asio::awaitable<net_error> connection::connect(endpoints where,
+                                               std::chrono::steady_clock::time_point deadline) {
   auto failed = net_error{asio::error::host_not_found};
-  plain_.expires_never(); // the exchange has its own timer for look-up, connect and handshake
   auto& socket = plain_.socket();
   // The endpoints are tried here and not by Asio's range connect, which reports a socket that
   // cannot be opened as cancelled.
-  for (const auto& endpoint : where) {
+  for (auto left = where.size(); left > 0; --left) {
+    const auto& endpoint = where[where.size() - left];
     auto ignored = net_error{};
     socket.close(ignored);
     socket.open(endpoint.protocol(), failed);
@@ -39,10 +41,17 @@ asio::awaitable<net_error> connection::connect(endpoints where) {
     // The size is set before connecting, because the TCP window depends on it. Otherwise the system
     // lets the buffer grow to several megabytes, which unread answers would fill.
     socket.set_option(asio::socket_base::receive_buffer_size{receive_buffer}, ignored);
+    const auto share = (deadline - std::chrono::steady_clock::now()) / static_cast<int>(left);
+    // the exchange has its own timer for look-up, connect and handshake
+    if (left == 1)
+      plain_.expires_never();
+    else
+      plain_.expires_after(std::min(attempt_max, share));
     co_await plain_.async_connect(endpoint, asio::redirect_error(asio::use_awaitable, failed));
-    if (!failed || !socket.is_open()) // close() may have been called meanwhile
+    if (!failed || is_closed_)
       break;
   }
+  plain_.expires_never();
   if (!failed)
     plain_.socket().set_option(asio::ip::tcp::no_delay{true}, failed);
   co_return failed;
@@ -152,6 +161,7 @@ void connection::release_memory() {
 }
 
 void connection::close() noexcept {
+  is_closed_ = true;
   lowest().close();
 }
 

@@ -38,7 +38,11 @@ public:
   /// Reserves a buffer for a small response, so that one system call reads its headers and body.
   explicit connection(asio::io_context& io) : plain_{io} { buffer_.reserve(buffer_size); }
 
-  asio::awaitable<net_error> connect(endpoints where);
+  /// Connects to the first endpoint that accepts. Each endpoint except the last gets only a part of
+  /// the time until the deadline, so that one that does not answer leaves time for the others. The
+  /// caller calls close() at the deadline.
+  asio::awaitable<net_error> connect(endpoints where,
+                                     std::chrono::steady_clock::time_point deadline);
   /// Opens a tunnel through a proxy. Returns an error, or the status code of the proxy's answer.
   /// @pre connect() to the proxy has succeeded
   asio::awaitable<std::pair<net_error, int>> tunnel(std::string host, std::uint16_t port,
@@ -80,6 +84,8 @@ private:
   /// requested size of the socket's buffer; the system doubles it
   static constexpr auto receive_buffer = 192 * 1024;
   static constexpr auto buffer_size = std::size_t{8} * 1024;
+  /// maximum time for an endpoint that is not the last one
+  static constexpr auto attempt_max = std::chrono::steady_clock::duration{std::chrono::seconds{2}};
 
   // With TLS, plain_ was moved into the TLS stream.
   [[nodiscard]] beast::tcp_stream& lowest() noexcept { return tls_ ? tls_->next_layer() : plain_; }
@@ -87,6 +93,7 @@ private:
   beast::tcp_stream plain_;
   std::optional<beast::ssl_stream<beast::tcp_stream>> tls_;
   beast::flat_buffer buffer_;
+  bool is_closed_ = false; // whether close() was called
 };
 
 } // namespace superstep

@@ -96,10 +96,17 @@ bool host_connections::is_unused() const noexcept {
   return leased_ == 0 && line_.empty();
 }
 
-void host_connections::put_idle(std::unique_ptr<connection> c) {
+void host_connections::put_idle(std::unique_ptr<connection> c,
+                                std::chrono::milliseconds keep_alive) {
   c->is_reused = true;
   c->idle_since = std::chrono::steady_clock::now();
+  const auto oldest = c->idle_since - keep_alive;
+  auto expired = std::vector<std::unique_ptr<connection>>{}; // closed after the lock is released
   const auto lock = std::scoped_lock{mutex_};
+  auto kept = idle_.begin();
+  while (kept != idle_.end() && (*kept)->idle_since < oldest)
+    expired.push_back(std::move(*kept++));
+  idle_.erase(idle_.begin(), kept);
   idle_.push_back(std::move(c));
 }
 

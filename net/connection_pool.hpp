@@ -66,7 +66,9 @@ public:
   /// Takes a lease and a usable idle connection if both are available; otherwise returns null. May
   /// be called by any thread.
   [[nodiscard]] std::unique_ptr<connection> try_take_idle(std::chrono::milliseconds keep_alive);
-  void put_idle(std::unique_ptr<connection> c);
+  /// Keeps a connection for further requests. Closes the idle ones whose time has passed: requests
+  /// take the last one, so that those of a burst would otherwise stay open.
+  void put_idle(std::unique_ptr<connection> c, std::chrono::milliseconds keep_alive);
   /// Closes all idle connections to free their descriptors.
   void close_idle();
   [[nodiscard]] bool is_unused() const noexcept;

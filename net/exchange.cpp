@@ -56,8 +56,8 @@ bool is_gzip(std::string_view coding) {
 http_stream::exchange::exchange(std::shared_ptr<http_client::impl> client, http_request request,
                                 url where, const proxy_address* proxy)
     : client_{std::move(client)}, request_{std::move(request)}, where_{std::move(where)},
-      proxy_{proxy}, resolver_{client_->context},
-      total_timer_{client_->context}, connect_timer_{client_->context} {
+      proxy_{proxy}, resolver_{client_->context}, total_timer_{client_->context},
+      connect_timer_{client_->context} {
   if (!request_.response_bytes_max)
     request_.response_bytes_max = client_->options.response_bytes_max;
 }
@@ -272,7 +272,7 @@ asio::awaitable<std::optional<error>> http_stream::exchange::try_open_connection
   if (failed || stopped_)
     co_return explain(proxy_ != nullptr ? "looking up the proxy" : "looking up the host", failed);
   connection_ = std::make_unique<connection>(client_->context);
-  failed = co_await connection_->connect(std::move(endpoints));
+  failed = co_await connection_->connect(std::move(endpoints), connect_timer_.expiry());
   if (failed || stopped_)
     co_return explain(proxy_ != nullptr ? "connecting to the proxy" : "", failed);
   if (where_.is_tls && proxy_ != nullptr) {
@@ -468,7 +468,7 @@ void http_stream::exchange::finish_body() {
 
 void http_stream::exchange::give_back_connection() {
   connection_->release_memory();
-  lease_.host().put_idle(std::move(connection_));
+  lease_.host().put_idle(std::move(connection_), client_->options.keep_alive);
   lease_.end();
 }
 

@@ -31,7 +31,8 @@ using http_headers = std::vector<std::pair<std::string, std::string>>;
 struct http_client_options {
   std::size_t connections_per_host_max = 256; ///< further requests wait, in the order of arrival
   std::size_t hosts_max = 1'000; ///< hosts with requests in flight; others are rejected
-  /// Name look-up, connect and TLS handshake together; at least 1 ms.
+  /// Name look-up, connect and TLS handshake together; at least 1 ms. If the host has several
+  /// addresses, the next one is tried after at most 2 s.
   std::chrono::milliseconds connect_timeout{10'000};
   /// Maximum silence of the server during a request; at least 1 ms.
   std::chrono::milliseconds idle_timeout{60'000};
@@ -60,7 +61,7 @@ struct http_request {
   std::string url{};          ///< http or https; redirects are returned, not followed
   /// Host and User-Agent are added if they are not set, and sent once. Content-Length is added.
   http_headers headers{};
-  std::string body{};         ///< sent unchanged; empty: no body
+  std::string body{};                                       ///< sent unchanged; empty: no body
   std::optional<std::chrono::milliseconds> total_timeout{}; ///< not set: the client's
   std::optional<std::size_t> response_bytes_max{};          ///< not set: the client's
   /// Called on the I/O thread directly before the first byte is sent. If it returns false, the
@@ -126,8 +127,9 @@ private:
 /// Every status is a response and not an error. The errors are errc::invalid_argument (the
 /// request, or its proxy in the environment), timed_out, too_large, cancelled, io_failed (name
 /// look-up, connection, TLS, protocol) and shortage (the machine had no descriptors or memory for a
-/// connection until the request's timeout). A request whose persistent connection was closed before the first byte of the response
-/// is sent once more on a new connection. Destroying a waiting coroutine cancels its request.
+/// connection until the request's timeout). A request whose persistent connection was closed before
+/// the first byte of the response is sent once more on a new connection. Destroying a waiting
+/// coroutine cancels its request.
 ///
 /// @par Threads
 /// send() and open() may be called by any thread. Waiting suspends the coroutine, which is resumed

@@ -92,8 +92,8 @@ BOOST_DATA_TEST_CASE(environment_variables_select_the_proxy,
 BOOST_AUTO_TEST_CASE(unsupported_proxy_fails_only_requests_that_use_it) {
   for (const auto* name : {"all_proxy", "ALL_PROXY"}) {
     const auto rules = proxy_rules::from([&](std::string_view asked) {
-      return std::string{asked == name          ? "socks5h://secret@p:1"
-                         : asked == "no_proxy"  ? "b.org"
+      return std::string{asked == name           ? "socks5h://secret@p:1"
+                         : asked == "no_proxy"   ? "b.org"
                          : asked == "http_proxy" ? "http://q:1"
                                                  : ""};
     });

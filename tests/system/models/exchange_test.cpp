@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The headers of requests and responses.
-#include "system/models/loopback_server.hpp"
+#include "loopback_server.hpp"
 
 #include <superstep/base/await.hpp>
 #include <superstep/net/http_client.hpp>
