@@ -170,16 +170,6 @@ error thread_run::nothing_to_resume() const {
                                            "and the checkpointer, or start with an input"};
 }
 
-namespace {
-
-void add(task_output& to, const task_output& more) {
-  to.writes.insert(to.writes.end(), more.writes.begin(), more.writes.end());
-  to.targets.insert(to.targets.end(), more.targets.begin(), more.targets.end());
-  to.sends.insert(to.sends.end(), more.sends.begin(), more.sends.end());
-}
-
-} // namespace
-
 result<void> thread_run::take_command(run_state& run, detail::thread_command& c, bool forks) {
   if (c.to_parent)
     return refused(graph_errc::no_parent,
@@ -212,14 +202,15 @@ result<void> thread_run::take_command(run_state& run, detail::thread_command& c,
   // them instead, and a new branch has them in its first checkpoint. They are applied first,
   // together with those of earlier commands: every later run and reader applies the record.
   if (at_ && !forks) {
-    const auto* const earlier = find("");
-    auto all = earlier && earlier->output ? *earlier->output : task_output{};
-    add(all, c.output);
-    if (auto applied = run.apply_command(all); !applied)
-      return applied;
     auto said = task_record{};
     said.output = std::move(c.output);
     said.resume = c.resume;
+    auto all = std::vector<task_record>{};
+    if (const auto* const earlier = find(""))
+      all.push_back(*earlier);
+    record_index{}.add(all, said);
+    if (auto applied = run.apply_command(*all.front().output); !applied)
+      return applied;
     tell(std::move(said));
   }
   answers_ = std::make_shared<given_answers>(std::move(c.resume), std::move(c.resume_by_id));
