@@ -294,54 +294,55 @@ ss::json_graph choosing(const std::string& target, const std::string& how) {
   return g;
 }
 
+/// Calls `test` for each way to choose and each checkpointer, with a function that compiles the
+/// graph for a target.
+/// @param b the function of the node `b`
+template <class Node, class Test>
+void for_each_choice(const Node& b, const Test& test) {
+  for (const auto* how : {"branch", "Command", "Send"}) {
+    const auto folder = temporary_folder{};
+    for (const auto& checkpointer :
+         {ss::sqlite_checkpointer(folder.file()), ss::memory_checkpointer()})
+      test([&](const char* target) {
+        return choosing(target, how).add("b", b).compile({.checkpointer = checkpointer});
+      });
+  }
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(history_is_readable_after_removal_of_chosen_node) {
   auto e = ss::engine{{.workers = 1}};
-  for (const auto* how : {"branch", "Command", "Send"}) {
-    const auto folder = temporary_folder{};
-    for (const auto& checkpointer :
-         {ss::sqlite_checkpointer(folder.file()), ss::memory_checkpointer()}) {
-      const auto with = [&](const char* target) {
-        return choosing(target, how).add("b", logs("b")).compile({.checkpointer = checkpointer});
-      };
-      (void)run(e, with("old"), json::object{}, on("t"));
-      const auto changed = with("new");
-      const auto all = e.get_state_history(changed, on("t"));
-      BOOST_TEST_REQUIRE(all.size() == 5U);
-      BOOST_TEST(log_in(changed, all[0]) == "a b old fin");
-      const auto before_old = run(e, changed, ss::resume(), at(all[2].checkpoint->id));
-      BOOST_TEST((before_old.raw.error->code == ss::checkpoint_errc::node_gone));
-      const auto before_a = run(e, changed, ss::resume(), at(all[3].checkpoint->id));
-      BOOST_TEST(log_of(before_a) == "a b new fin");
-    }
-  }
+  for_each_choice(logs("b"), [&](const auto& with) {
+    (void)run(e, with("old"), json::object{}, on("t"));
+    const auto changed = with("new");
+    const auto all = e.get_state_history(changed, on("t"));
+    BOOST_TEST_REQUIRE(all.size() == 5U);
+    BOOST_TEST(log_in(changed, all[0]) == "a b old fin");
+    const auto before_old = run(e, changed, ss::resume(), at(all[2].checkpoint->id));
+    BOOST_TEST((before_old.raw.error->code == ss::checkpoint_errc::node_gone));
+    const auto before_a = run(e, changed, ss::resume(), at(all[3].checkpoint->id));
+    BOOST_TEST(log_of(before_a) == "a b new fin");
+  });
 }
 
 BOOST_AUTO_TEST_CASE(resume_reports_removed_node_that_finished_task_chose) {
   auto e = ss::engine{{.workers = 1}};
-  for (const auto* how : {"branch", "Command", "Send"}) {
-    const auto folder = temporary_folder{};
-    for (const auto& checkpointer :
-         {ss::sqlite_checkpointer(folder.file()), ss::memory_checkpointer()}) {
-      const auto with = [&](const char* target) {
-        return choosing(target, how).add("b", asks("?")).compile({.checkpointer = checkpointer});
-      };
-      const auto old = with("old");
-      const auto changed = with("new");
-      (void)run(e, old, json::object{}, on("t"));
-      BOOST_TEST(log_in(changed, e.get_state(changed, on("t"))) == "a");
-      const auto refused = run(e, changed, answer("yes"), on("t"));
-      BOOST_REQUIRE(refused.raw.error);
-      BOOST_TEST((refused.raw.error->code == ss::checkpoint_errc::node_gone));
-      BOOST_TEST(refused.raw.error->text.find("'old'") != std::string::npos);
-      BOOST_TEST(log_of(run(e, old, answer("yes"), on("t"))) == "a yes old fin");
-      (void)run(e, old, json::object{}, on("u"));
-      const auto started = run(e, changed, json::object{}, on("u")); // drops the choice of `old`
-      BOOST_TEST(started.raw.interrupts.size() == 1U);
-      BOOST_TEST(log_of(run(e, changed, answer("no"), on("u"))) == "a no new fin");
-    }
-  }
+  for_each_choice(asks("?"), [&](const auto& with) {
+    const auto old = with("old");
+    const auto changed = with("new");
+    (void)run(e, old, json::object{}, on("t"));
+    BOOST_TEST(log_in(changed, e.get_state(changed, on("t"))) == "a");
+    const auto refused = run(e, changed, answer("yes"), on("t"));
+    BOOST_REQUIRE(refused.raw.error);
+    BOOST_TEST((refused.raw.error->code == ss::checkpoint_errc::node_gone));
+    BOOST_TEST(refused.raw.error->text.find("'old'") != std::string::npos);
+    BOOST_TEST(log_of(run(e, old, answer("yes"), on("t"))) == "a yes old fin");
+    (void)run(e, old, json::object{}, on("u"));
+    const auto started = run(e, changed, json::object{}, on("u")); // drops the choice of `old`
+    BOOST_TEST(started.raw.interrupts.size() == 1U);
+    BOOST_TEST(log_of(run(e, changed, answer("no"), on("u"))) == "a no new fin");
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()
