@@ -10,9 +10,11 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -76,6 +78,24 @@ double alloc_ns(std::size_t repetitions) {
     return 0;
   });
   return time.cpu_min * 1e9 / blocks;
+}
+
+/// Measures the copy and the release of a pointer to a shared value, with atomic counts as in a
+/// program of several threads.
+double share_ns(std::size_t repetitions) {
+  constexpr auto copies = std::size_t{5'000'000};
+  constexpr auto pointers = std::size_t{100};
+  const auto from =
+      std::vector<std::shared_ptr<const int>>(pointers, std::make_shared<const int>(1));
+  const auto time = measure(repetitions, [&] {
+    auto used = std::int64_t{0};
+    for (auto i = std::size_t{0}; i < copies; i += pointers) {
+      const auto to = from;
+      used += to.front().use_count(); // keeps the compiler from removing the copies
+    }
+    return used;
+  });
+  return time.cpu_min * 1e9 / static_cast<double>(copies);
 }
 
 double copy_ns(std::size_t repetitions) {
@@ -191,6 +211,7 @@ report floor_figures(parameters& p) {
   out.extra["call_ns"] = call_ns(repetitions);
   out.extra["hop_ns"] = hop_ns(repetitions);
   out.extra["alloc_ns"] = alloc_ns(repetitions);
+  out.extra["share_ns"] = share_ns(repetitions);
   out.extra["copy_ns"] = copy_ns(repetitions);
   const auto sync = measure_sync(folder, repetitions);
   out.extra["fdatasync_us"] = sync.wall_us;

@@ -81,8 +81,8 @@ sense, reps= (3). runs= is the number of whole runs, one after the other, in one
 
 Members besides the common ones:
   cpu_seconds_min   minimum CPU time of all repetitions (cpu_seconds is that of the fastest)
-  floor             call_ns, hop_ns, alloc_ns, copy_ns (1 kB), loopback_us, sync_cpu_us and
-                    process_us in CPU time; fdatasync_us in wall time
+  floor             call_ns, hop_ns, alloc_ns, share_ns (shared pointer), copy_ns (1 kB),
+                    loopback_us, sync_cpu_us and process_us in CPU time; fdatasync_us in wall time
   W7                cpu_per_1000 (CPU s), rss_per_run_kb (conc=0)
   W10               cpu_per_token_us
   W13               runs_per_s, cpu_per_run_ms

@@ -18,7 +18,7 @@ COMMON = ["workload", "params", "peer", "version", "seconds", "unit", "units", "
 
 # Workload and parameters; expected checks; members besides the common ones.
 CASES = [
-    ("floor reps=1", {}, "call_ns hop_ns alloc_ns copy_ns fdatasync_us sync_cpu_us loopback_us process_us"),
+    ("floor reps=1", {}, "call_ns hop_ns alloc_ns share_ns copy_ns fdatasync_us sync_cpu_us loopback_us process_us"),
     ("W1 K=10", {"n": 10}, ""),
     ("W1m K=10", {"messages": 1}, ""),
     ("W2 N=100", {"total": 4950}, ""),
