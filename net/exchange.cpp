@@ -56,8 +56,8 @@ bool is_gzip(std::string_view coding) {
 http_stream::exchange::exchange(std::shared_ptr<http_client::impl> client, http_request request,
                                 url where, const proxy_address* proxy)
     : client_{std::move(client)}, request_{std::move(request)}, where_{std::move(where)},
-      proxy_{proxy}, resolver_{client_->context}, total_timer_{client_->context},
-      connect_timer_{client_->context} {
+      proxy_{proxy}, total_timer_{client_->context}, connect_timer_{client_->context},
+      lookup_alarm_{client_->context} {
   if (!request_.response_bytes_max)
     request_.response_bytes_max = client_->options.response_bytes_max;
 }
@@ -73,7 +73,7 @@ void http_stream::exchange::stop(error why) {
   stopped_ = std::move(why);
   total_timer_.cancel();
   connect_timer_.cancel();
-  resolver_.cancel();
+  lookup_alarm_.cancel();
   if (waiter_ != nullptr)
     waiter_->give_up();
   if (connection_)
@@ -235,12 +235,7 @@ asio::awaitable<net_error> http_stream::exchange::look_up(connection::endpoints&
     into.emplace_back(address, port);
     co_return failed;
   }
-  failed = {};
-  const auto found = co_await resolver_.async_resolve(
-      host, std::to_string(port), asio::redirect_error(asio::use_awaitable, failed));
-  for (const auto& entry : found)
-    into.push_back(entry.endpoint());
-  co_return failed;
+  co_return co_await client_->lookups->find(host, port, lookup_alarm_, into);
 }
 
 /// Opens a connection. If the machine lacks descriptors, memory or buffers, waits and tries again,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "net/address_lookups.hpp"
 #include "net/connection_pool.hpp"
 #include "net/gunzip.hpp"
 #include "net/io_runtime_impl.hpp"
@@ -37,13 +38,15 @@ class http_client::impl {
 public:
   impl(io_runtime& io, http_client_options o, proxy_rules p)
       : options{std::move(o)}, proxies{std::move(p)}, context{io.get().io},
-        pool{options.connections_per_host_max, options.hosts_max} {}
+        pool{options.connections_per_host_max, options.hosts_max},
+        lookups{std::make_shared<address_lookups>(context)} {}
 
   const http_client_options options;
   const proxy_rules proxies;
   asio::io_context& context;
   asio::ssl::context trusted{asio::ssl::context::tls_client};
   connection_pool pool;
+  const std::shared_ptr<address_lookups> lookups;
 };
 
 /// One request and its response.
@@ -116,9 +119,9 @@ private:
   http_request request_;
   const url where_;
   const proxy_address* const proxy_; // owned by the client's rules; null if no proxy is used
-  asio::ip::tcp::resolver resolver_;
   asio::steady_timer total_timer_;
   asio::steady_timer connect_timer_;
+  asio::steady_timer lookup_alarm_; // cancelled when the addresses of the host are known
   host_connections::lease lease_;
   host_connections::waiter* waiter_ = nullptr; // a local variable of lease_connection(), or null
   std::unique_ptr<connection> connection_;
