@@ -43,8 +43,9 @@ public:
   }
   [[nodiscard]] bool is_full() {
     const auto lock = std::scoped_lock{count_mutex_};
-    is_awaited_ = !is_down_ && open_ >= open_max_;
-    return is_awaited_;
+    const auto full = !is_down_ && open_ >= open_max_;
+    is_awaited_ = is_awaited_ || full; // another run of the same stream may be paused
+    return full;
   }
   void set_room(std::function<void()> room) {
     {

@@ -402,4 +402,71 @@ BOOST_AUTO_TEST_CASE(every_request_of_a_storm_is_answered_once) {
   caf::anon_send_exit(writer, caf::exit_reason::user_shutdown);
 }
 
+BOOST_AUTO_TEST_CASE(nested_run_continues_when_reader_of_events_catches_up) {
+  auto system = peer_system{};
+  auto e = ss::engine{{.workers = 1}};
+  auto may_end = std::atomic<bool>{false};
+  auto events = std::atomic<int>{0};
+  constexpr auto open_max = 8;
+  auto filling = ss::graph<numbers>{};
+  filling.add("fill", [](const numbers&, ss::runtime rt) -> ss::task<void> {
+    for (auto i = 0; i < open_max; ++i)
+      rt.emit(i);
+    co_return;
+  });
+  filling.add("last", [](const numbers&) {});
+  filling.edge(ss::start, "fill").edge("fill", "last");
+  auto waiting = ss::graph<numbers>{};
+  waiting.add("wait", [&](const numbers&) -> ss::task<void> {
+    while (!may_end)
+      co_await ss::sleep_for(1ms);
+  });
+  waiting.add("last", [](const numbers&) {});
+  waiting.edge(ss::start, "wait").edge("wait", "last");
+  auto g = ss::graph<numbers>{};
+  const auto input = [](const numbers& s) { return s; };
+  const auto output = [](const numbers&) { return ss::update<numbers>{}; };
+  g.add("filling", filling.compile(), input, output);
+  g.add("waiting", waiting.compile(), input, output);
+  g.edge(ss::start, "filling").edge(ss::start, "waiting");
+  auto answers = std::vector<caf::response_promise>{};
+  auto answers_at_once = false;
+  const auto reader = system.spawn([&](caf::event_based_actor* self) -> caf::behavior {
+    return {[&, self](const ss::custom_event&) -> caf::response_promise {
+              ++events;
+              auto answer = self->make_response_promise();
+              if (answers_at_once)
+                answer.deliver(1);
+              else
+                answers.push_back(answer);
+              return answer;
+            },
+            [&](int count) { // answers some of the events; 0: these and all later ones
+              answers_at_once = count == 0;
+              for (; !answers.empty() && (answers_at_once || count > 0); --count) {
+                answers.back().deliver(1);
+                answers.pop_back();
+              }
+            }};
+  });
+  auto config = ss::run_config{};
+  config.deadline = 20s;
+  auto begin = call{numbers{}, config};
+  begin.stream_to(reader, ss::stream_mode::custom | ss::stream_mode::subgraphs, open_max);
+  const auto graph = ss::spawn_graph(system, e, g.compile());
+  auto got = std::variant<result, caf::error>{};
+  auto asking = std::jthread{[&] { got = ask<result>(system, graph, begin); }};
+  while (events < open_max)
+    std::this_thread::yield();
+  std::this_thread::sleep_for(20ms); // the filling run pauses
+  caf::anon_send(reader, 3);         // fewer than open_max are open, and more than half
+  std::this_thread::sleep_for(20ms);
+  may_end = true; // the waiting run asks whether there is room
+  std::this_thread::sleep_for(20ms);
+  caf::anon_send(reader, 0);
+  asking.join();
+  BOOST_TEST_REQUIRE(got.index() == 0U);
+  BOOST_TEST(!std::get<0>(got).error.has_value());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
