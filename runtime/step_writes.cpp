@@ -18,6 +18,9 @@ namespace {
 
 using group = std::span<write* const>;
 
+/// Whether the writes are those of the tasks, or arrive after them in the same step.
+enum class arrival : bool { of_tasks, later };
+
 /// Up to this number of writes, insertion sort is faster than counting sort, which allocates
 /// memory.
 constexpr auto few_writes = std::size_t{24};
@@ -81,12 +84,14 @@ bool is_of_one_channel(group writes) noexcept {
 /// Updates one channel.
 /// @pre all writes are for this channel
 result<void> update_channel(const detail::program& table, state_block& state, group own,
-                            id_source& ids, detail::thin_list<std::uint32_t>& changes) {
+                            id_source& ids, detail::thin_list<std::uint32_t>& changes,
+                            arrival when) {
   const auto number = own.front()->channel;
   SUPERSTEP_ASSERT(number < table.channels().size());
   const auto& c = *table.channels()[number];
   try {
-    const auto updated = c.update(state, own, ids);
+    const auto updated =
+        when == arrival::of_tasks ? c.update(state, own, ids) : c.extend(state, own, ids);
     if (!updated) [[unlikely]]
       return updated.error();
     if (*updated == changed::yes)
@@ -145,8 +150,8 @@ void own_values(const detail::program& table, state_block& state, const update_p
 class updater {
 public:
   updater(const detail::program& table, state_block& state, id_source& ids,
-          detail::thin_list<std::uint32_t>& changes)
-      : table_{table}, state_{state}, ids_{ids}, changes_{changes} {}
+          detail::thin_list<std::uint32_t>& changes, arrival when)
+      : table_{table}, state_{state}, ids_{ids}, changes_{changes}, when_{when} {}
 
   /// Updates the channels as planned.
   /// @param undoes whether to keep the old values of the risky channels, to restore them if an
@@ -172,14 +177,14 @@ public:
 private:
   result<void> update(group own, bool keeps) {
     if (!keeps)
-      return update_channel(table_, state_, own, ids_, changes_);
+      return update_channel(table_, state_, own, ids_, changes_, when_);
     const auto& c = *table_.channels()[own.front()->channel];
     try {
       kept_.push_back(c.keep(state_));
     } catch (...) {
       return failed_update(c);
     }
-    auto done = update_channel(table_, state_, own, ids_, changes_);
+    auto done = update_channel(table_, state_, own, ids_, changes_, when_);
     if (!done) // a failed update leaves the value unchanged
       kept_.pop_back();
     return done;
@@ -189,13 +194,15 @@ private:
   state_block& state_;
   id_source& ids_;
   detail::thin_list<std::uint32_t>& changes_;
+  arrival when_;
   std::vector<std::unique_ptr<channel::kept_value>> kept_;
 };
 
 /// Applies writes to any number of channels. If it fails, the state is as it was before.
 [[gnu::noinline]] result<void> apply_planned(const detail::program& table, state_ptr& state,
                                              std::span<write*> writes, id_source& ids,
-                                             detail::thin_list<std::uint32_t>& changes) {
+                                             detail::thin_list<std::uint32_t>& changes,
+                                             arrival when) {
   const auto plan = plan_of(table, writes);
   // The state is copied if a channel cannot undo its update, or if a snapshot or an abandoned body
   // may still read it. The old state then also serves to undo a failed step.
@@ -206,7 +213,7 @@ private:
   } else if (state->shares_values()) {
     own_values(table, *state, plan);
   }
-  auto applied = updater{table, *state, ids, changes}.carry_out(plan, before == nullptr);
+  auto applied = updater{table, *state, ids, changes, when}.carry_out(plan, before == nullptr);
   if (!applied) {
     if (before)
       state = std::move(before);
@@ -218,13 +225,15 @@ private:
 } // namespace
 
 /// Applies the writes in `ordered_`. If it fails, the state is as it was before.
-result<void> run_state::apply_ordered() {
+/// @param extends whether the writes arrive after those of the tasks in the same step
+result<void> run_state::apply_ordered(bool extends) {
+  const auto when = extends ? arrival::later : arrival::of_tasks;
   if (ordered_.empty())
     return {};
   if (is_of_one_channel(ordered_) && state_->use_count() == 1 &&
       table_->channels()[ordered_.front()->channel]->is_undone()) // the usual case
-    return update_channel(*table_, *state_, ordered_, ids_, changes_);
-  return apply_planned(*table_, state_, ordered_, ids_, changes_);
+    return update_channel(*table_, *state_, ordered_, ids_, changes_, when);
+  return apply_planned(*table_, state_, ordered_, ids_, changes_, when);
 }
 
 result<void> run_state::apply_outside(std::span<write> from_outside) {
@@ -234,7 +243,7 @@ result<void> run_state::apply_outside(std::span<write> from_outside) {
   auto changed_before = std::exchange(changes_, {});
   auto applied = result<void>{};
   try {
-    applied = apply_ordered(); // the ids continue those of the step
+    applied = apply_ordered(true); // the ids continue those of the step
     for (const auto number : changes_)
       if (std::find(changed_before.begin(), changed_before.end(), number) == changed_before.end())
         changed_before.push_back(number);
@@ -251,7 +260,8 @@ result<void> apply_in_order(const detail::program& table, state_block& state,
                             detail::thin_list<std::uint32_t>& changes) {
   if (writes.empty())
     return {};
-  return updater{table, state, ids, changes}.carry_out(plan_of(table, writes), false);
+  return updater{table, state, ids, changes, arrival::of_tasks}.carry_out(plan_of(table, writes),
+                                                                          false);
 }
 
 } // namespace superstep

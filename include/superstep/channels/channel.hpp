@@ -116,6 +116,12 @@ public:
   /// @returns whether the value was changed
   [[nodiscard]] virtual result<changed> update(state_block&, std::span<write* const>,
                                                id_source&) const = 0;
+  /// Applies writes that arrive after update() in the same step, such as those of other actors.
+  /// Otherwise like update(), which it calls by default.
+  [[nodiscard]] virtual result<changed> extend(state_block& state, std::span<write* const> writes,
+                                               id_source& ids) const {
+    return update(state, writes, ids);
+  }
   /// Called at the end of each step that did not write the channel, if wants_empty_update() is
   /// true. Returns whether the value was changed.
   [[nodiscard]] virtual changed update_empty(state_block&) const { return changed::no; }

@@ -514,18 +514,17 @@ public:
                          id_source&) const override {
     auto& items = place_.of(state);
     const auto before = static_cast<std::ptrdiff_t>(items.size());
-    try { // the new items follow the old ones, which are thus unchanged if a move throws
-      for (auto* w : writes) {
-        for (auto& item : Items{}(w->content.template take<typename Items::written>()))
-          items.push_back(std::move(item));
-      }
-    } catch (...) {
-      items.erase(items.begin() + before, items.end());
-      throw;
-    }
+    append(items, writes);
     if (!accumulate_)
       items.erase(items.begin(), items.begin() + before);
     return before != 0 || !items.empty() ? changed::yes : changed::no;
+  }
+  result<changed> extend(state_block& state, std::span<write* const> writes,
+                         id_source&) const override {
+    auto& items = place_.of(state);
+    const auto before = items.size();
+    append(items, writes);
+    return items.size() != before ? changed::yes : changed::no;
   }
   changed update_empty(state_block& state) const override {
     if (accumulate_ || !is_available(state))
@@ -542,6 +541,21 @@ public:
 private:
   static constexpr bool is_item_nothrow =
       std::is_nothrow_move_constructible_v<Item> && std::is_nothrow_move_assignable_v<Item>;
+
+  /// Appends the items of the writes. The old items come first, so that they are unchanged if a
+  /// move throws.
+  static void append(auto& items, std::span<write* const> writes) {
+    const auto before = static_cast<std::ptrdiff_t>(items.size());
+    try {
+      for (auto* w : writes) {
+        for (auto& item : Items{}(w->content.template take<typename Items::written>()))
+          items.push_back(std::move(item));
+      }
+    } catch (...) {
+      items.erase(items.begin() + before, items.end());
+      throw;
+    }
+  }
 
   bool accumulate_;
 };

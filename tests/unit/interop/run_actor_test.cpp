@@ -64,6 +64,13 @@ struct tally {
 };
 BOOST_DESCRIBE_STRUCT(tally, (), (done, list))
 
+struct posts {
+  std::vector<int> items{};
+  std::vector<int> seen{};
+  using reducers = ss::reducers<ss::by<&posts::items, ss::topic_rule>>;
+};
+BOOST_DESCRIBE_STRUCT(posts, (), (items, seen))
+
 } // namespace testing
 
 template <>
@@ -482,6 +489,23 @@ BOOST_AUTO_TEST_CASE(handles_may_outlive_engine) {
     BOOST_TEST(ask(system, actor, ss::write_of<&order::approved>(true)).error.has_value());
     caf::anon_send_exit(actor, caf::exit_reason::kill);
   }
+}
+
+BOOST_AUTO_TEST_CASE(write_to_topic_follows_writes_of_tasks) {
+  auto system = peer_system{};
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<posts>{};
+  g.add("send", [](const posts&, ss::runtime rt) -> ss::task<ss::update<posts>> {
+    const auto run = ss::coordinator(rt);
+    for (const auto n : {10, 11})
+      caf::anon_send(run, ss::run_write{"items", ss::value{std::vector{n}}, false});
+    co_await ss::sleep_for(std::chrono::milliseconds{20}); // the writes have arrived
+    co_return ss::update{ss::set<&posts::items>(std::vector{1, 2})};
+  });
+  g.add("read", [](const posts& s) { return ss::update{ss::set<&posts::seen>(s.items)}; });
+  g.edge(ss::start, "send").edge("send", "read");
+  const auto seen = e.invoke(g.compile(), posts{}).state.seen;
+  BOOST_TEST(seen == (std::vector{1, 2, 10, 11}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
