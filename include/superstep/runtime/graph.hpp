@@ -359,24 +359,20 @@ public:
     return *this;
   }
 
-  /// Adds a branch whose router returns a label: a bool, an enumerator or a std::string. Otherwise
-  /// as the overload above.
+  /// Adds a branch whose router returns a label: a bool, an enumerator or a text. Otherwise as the
+  /// overload above.
   /// @param map the target of each label; drawn, and checked by compile(). A label that it does not
   /// contain fails the task (graph_errc::unknown_label).
   template <detail::labelling_router<State> R>
   graph& branch(destination from, R route,
                 std::vector<detail::path_entry<detail::body_result<R, State>>> map) {
-    auto names = std::vector<std::pair<std::string, std::string>>{};
-    auto targets = std::vector<std::pair<detail::body_result<R, State>, std::string>>{};
-    for (const auto& [label, to] : map) {
-      names.emplace_back(detail::label_text(label), std::string{to.name()});
-      targets.emplace_back(label, std::string{to.name()});
-    }
-    builder_.add_branch(
-        std::string{from.name()},
-        std::make_unique<detail::labelled_router<State, R>>(std::move(route), std::move(targets)),
-        std::move(names));
-    return *this;
+    return add_labelled(from, std::move(route), map);
+  }
+  /// Adds a branch whose router returns a label as `const char*` or std::string_view.
+  template <detail::text_router<State> R>
+  graph& branch(destination from, R route,
+                std::initializer_list<detail::path_entry<std::string>> map) {
+    return add_labelled(from, std::move(route), map);
   }
 
   /// Does not compile: the function is not a router.
@@ -403,6 +399,20 @@ public:
   }
 
 private:
+  template <class R, class Map>
+  graph& add_labelled(destination from, R route, const Map& map) {
+    auto names = std::vector<std::pair<std::string, std::string>>{};
+    auto targets = std::vector<std::pair<detail::stored_label<R, State>, std::string>>{};
+    for (const auto& [label, to] : map) {
+      names.emplace_back(detail::label_text(label), std::string{to.name()});
+      targets.emplace_back(label, std::string{to.name()});
+    }
+    builder_.add_branch(
+        std::string{from.name()},
+        std::make_unique<detail::labelled_router<State, R>>(std::move(route), std::move(targets)),
+        std::move(names));
+    return *this;
+  }
   void add_channels() {
     boost::mp11::mp_for_each<detail::fields_of<State>>([this](auto d) {
       constexpr auto member = decltype(d)::pointer;

@@ -187,4 +187,29 @@ BOOST_AUTO_TEST_CASE(branch_sees_managed_values) {
   BOOST_TEST(lefts == (std::vector<std::int64_t>{6, 5, 4, 3, 2}), boost::test_tools::per_element());
 }
 
+namespace {
+
+struct counted {
+  int n = 0;
+};
+BOOST_DESCRIBE_STRUCT(counted, (), (n))
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(text_of_router_is_label_if_branch_has_map) {
+  for (const auto with_map : {true, false}) {
+    auto g = ss::graph<counted>{};
+    g.add("a", [](const counted& s) { return ss::update{ss::set<&counted::n>(s.n + 1)}; });
+    g.add("b", [](const counted& s) { return ss::update{ss::set<&counted::n>(s.n + 10)}; });
+    g.edge(ss::start, "a").edge("b", ss::end);
+    if (with_map)
+      g.branch("a", [](const counted& s) { return s.n > 2 ? "done" : "again"; },
+               {{"done", "b"}, {"again", "a"}});
+    else
+      g.branch("a", [](const counted& s) { return s.n > 2 ? "b" : "a"; }, {"a", "b"});
+    auto e = ss::engine{{.workers = 1}};
+    BOOST_TEST(e.invoke(g.compile(), counted{}).state.n == 13);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -8,6 +8,7 @@
 
 #include <concepts>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -52,6 +53,17 @@ struct path_entry {
 template <class F, class State>
 concept labelling_router = body_arguments<F, State> && route_label<body_result<F, State>>;
 
+/// A router that returns a text without owning it. Without a path map, the text names a node; with
+/// a path map, it is a label.
+template <class F, class State>
+concept text_router =
+    body_arguments<F, State> && (std::same_as<body_result<F, State>, const char*> ||
+                                 std::same_as<body_result<F, State>, std::string_view>);
+
+/// The type in which the labels of a router are stored.
+template <class F, class State>
+using stored_label = std::conditional_t<text_router<F, State>, std::string, body_result<F, State>>;
+
 /// Throws graph_error{unknown_label}: the path map does not contain the label.
 [[noreturn]] void throw_unknown_label(const std::string& label);
 
@@ -60,13 +72,13 @@ concept labelling_router = body_arguments<F, State> && route_label<body_result<F
 template <class State, class F>
 class labelled_router final : public router {
 public:
-  using label = body_result<F, State>;
+  using label = stored_label<F, State>;
 
   labelled_router(F f, std::vector<std::pair<label, std::string>> map)
       : f_{std::move(f)}, map_{std::move(map)} {}
 
   void route(const body_input& given, const state_block& fresh, node_output& out) const override {
-    const auto said = call_body(f_, given, static_cast<const struct_block<State>&>(fresh).state);
+    const label said = call_body(f_, given, static_cast<const struct_block<State>&>(fresh).state);
     for (const auto& [known, to] : map_) {
       if (known == said)
         return given.table->go_to(out, to);

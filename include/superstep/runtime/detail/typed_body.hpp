@@ -199,7 +199,7 @@ void explain_router() {
   else
     static_assert(never<F>, "a router returns a destination (a node, its name, or a Send) or a "
                             "list of them, such as send_each(); with a map from labels to nodes, "
-                            "it returns a bool, an enumerator or a std::string");
+                            "it returns a bool, an enumerator or a text");
 }
 
 /// Adds the destinations that a router returned to the output of its node.
