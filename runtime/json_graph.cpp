@@ -550,7 +550,7 @@ compiled_json_graph json_graph::compile(compile_options options) {
   resolve_shapes();
   auto table = detail::program_ptr{};
   try {
-    table = builder_.compile(std::move(options), layout_->output);
+    table = builder_.compile(std::move(options), layout_->output, layout_);
   } catch (const compile_error& e) {
     faults_.insert(faults_.end(), e.faults().begin(), e.faults().end());
   }

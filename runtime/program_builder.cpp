@@ -164,7 +164,8 @@ void detail::program_builder::sort_nodes(program& table) {
 }
 
 detail::program_ptr detail::program_builder::compile(compile_options options,
-                                                     std::vector<std::uint32_t> output) {
+                                                     std::vector<std::uint32_t> output,
+                                                     std::shared_ptr<const json_layout> json) {
   // The parts move into the program, so the builder cannot be used a second time.
   if (std::exchange(is_used_up_, true))
     throw compile_error{
@@ -174,6 +175,7 @@ detail::program_ptr detail::program_builder::compile(compile_options options,
   auto table = std::make_shared<detail::program>();
   table->options_ = std::move(options);
   table->output_ = std::move(output);
+  table->json_ = std::move(json);
   std::ranges::sort(table->output_); // is searched for each written channel
   table->entry_.name = detail::start_node;
   const auto layout = make_layout(*table);

@@ -154,6 +154,24 @@ template <class State>
   }
 }
 
+/// Returns the state of an event; null if it has another type than State.
+template <class State>
+[[nodiscard]] std::shared_ptr<const State> state_of(const run_event& e,
+                                                    const state_adapter<State>& adapter) {
+  const auto is_ours = e.table == nullptr;
+  if constexpr (requires { adapter.nested(*e.table); }) {
+    // As in LangGraph, events of the outermost graph show all channels.
+    if (is_ours)
+      return std::make_shared<const State>(adapter.state(*e.state));
+    const auto nested = adapter.nested(*e.table);
+    return nested ? shared_state(*nested, e.state) : nullptr;
+  } else {
+    constexpr auto is_struct =
+        std::is_same_v<typename state_adapter<State>::block, struct_block<State>>;
+    return is_ours || is_struct ? shared_state(adapter, e.state) : nullptr;
+  }
+}
+
 /// Moves the writes of a task out of its event.
 template <class State>
 [[nodiscard]] task_writes writes_from(run_event& e, const state_adapter<State>& adapter,
@@ -161,8 +179,9 @@ template <class State>
   const auto is_ours = e.table == nullptr;
   auto shown = json::value{};
   if constexpr (requires { adapter.update(e.writes); })
-    if (is_ours && !e.interrupts && e.error.empty())
-      shown = adapter.update(e.writes);
+    if (const auto of = is_ours ? std::optional{adapter} : adapter.nested(*e.table);
+        of && !e.interrupts && e.error.empty())
+      shown = of->update(e.writes);
   return {std::move(shown), is_ours ? program : program_ptr{std::move(e.table)},
           std::move(e.writes)};
 }
@@ -173,12 +192,9 @@ template <class State>
 [[nodiscard]] event<State> event_from(run_event&& e, const state_adapter<State>& adapter,
                                       const program_ptr& program) {
   auto origin = event_origin{e.step, std::move(e.path)};
-  const auto is_ours = e.table == nullptr;
   switch (e.mode) {
   case stream_mode::values: {
-    auto state = std::shared_ptr<const State>{};
-    if (is_ours || std::is_same_v<typename state_adapter<State>::block, struct_block<State>>)
-      state = shared_state(adapter, e.state);
+    auto state = state_of(e, adapter);
     return values_event<State>{std::move(origin), std::move(state), std::move(e.interrupts),
                                std::move(e.state)};
   }

@@ -160,6 +160,10 @@ struct state_adapter<json::object> {
   }
   /// Returns all channels that hold a value, in the order of their declaration.
   [[nodiscard]] json::object state(const state_block&) const;
+  /// Returns the adapter of a subgraph; nothing if it is not a JSON graph.
+  [[nodiscard]] static std::optional<state_adapter> nested(const program& of) {
+    return of.json() ? std::optional<state_adapter>{{of.json()}} : std::nullopt;
+  }
   /// Returns writes in the form of LangGraph's stream mode `updates`: null, an object, or a list of
   /// one-key objects if a channel was written more than once.
   [[nodiscard]] json::value update(write_list) const;

@@ -153,4 +153,48 @@ BOOST_AUTO_TEST_CASE(update_event_marks_cached_output) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(events_of_json_subgraph_contain_its_output) {
+  auto inner = ss::json_graph{};
+  inner.channel("n", "add").channel("hidden");
+  inner.output({"n"});
+  inner.add("one", [](const json::value&) { return json::object{{"n", 1}, {"hidden", true}}; });
+  inner.edge("__start__", "one");
+  auto g = ss::json_graph{};
+  g.channel("n", "add");
+  g.add("child", inner.compile());
+  g.edge("__start__", "child");
+  auto e = ss::engine{{.workers = 1}};
+  auto updates = json::array{};
+  auto values = json::array{};
+  for (const auto& event :
+       e.stream(g.compile(), json::object{{"n", 5}},
+                stream_mode::values | stream_mode::updates | stream_mode::subgraphs)) {
+    if (const auto* update = std::get_if<ss::update_event>(&event); update && update->path)
+      updates.push_back(update->update);
+    const auto* state = std::get_if<ss::values_event<json::object>>(&event);
+    if (state && state->path) {
+      BOOST_TEST_REQUIRE(state->state != nullptr);
+      values.emplace_back(*state->state);
+    }
+  }
+  BOOST_TEST(json::value(updates) == json::parse(R"([{"n":1}])"));
+  BOOST_TEST(json::value(values) == json::parse(R"([{"n":5},{"n":6}])"));
+}
+
+BOOST_AUTO_TEST_CASE(values_events_of_outermost_json_graph_show_all_channels) {
+  auto g = ss::json_graph{};
+  g.channel("a").channel("b");
+  g.output({"a"});
+  g.add("x", [](const json::value&) { return json::object{{"b", 7}}; });
+  g.edge("__start__", "x");
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = g.compile();
+  auto values = json::array{};
+  for (const auto& event : e.stream(graph, json::object{{"a", 1}}, stream_mode::values))
+    values.emplace_back(*std::get<ss::values_event<json::object>>(event).state);
+  BOOST_TEST(json::value(values) == json::parse(R"([{"a":1},{"a":1,"b":7}])"));
+  BOOST_TEST(json::value(e.invoke(graph, json::object{{"a", 1}}).state) ==
+             json::parse(R"({"a":1})"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -19,6 +19,8 @@
 
 namespace superstep::detail {
 
+struct json_layout;
+
 /// The name of the entry of every graph, as in LangGraph.
 inline constexpr std::string_view start_node = "__start__";
 /// The name of the end of every graph, as in LangGraph.
@@ -100,6 +102,8 @@ public:
   [[nodiscard]] const std::type_info& state_type() const noexcept { return *state_type_; }
   /// Returns the numbers of the channels that a caller of the graph sees, sorted; empty: all.
   [[nodiscard]] const std::vector<std::uint32_t>& output() const noexcept { return output_; }
+  /// Returns how the channels of a json_graph are converted to JSON; null for other graphs.
+  [[nodiscard]] const std::shared_ptr<const json_layout>& json() const noexcept { return json_; }
 
   /// Returns the index of a node by name, or no_node if there is no such node.
   [[nodiscard]] std::uint32_t find(std::string_view name) const noexcept;
@@ -131,6 +135,7 @@ private:
   std::vector<join_entry> joins_;
   node_entry entry_;
   std::vector<std::uint32_t> output_;
+  std::shared_ptr<const json_layout> json_;
   std::vector<std::uint32_t> transient_;
   bool may_fail_to_empty_ = false;
   const std::type_info* state_type_ = &typeid(void);
@@ -176,8 +181,9 @@ public:
   /// Checks the graph and returns the program. Throws compile_error, which lists all faults. May be
   /// called once, even if it throws, because the parts move into the program.
   /// @param output see program::output()
-  [[nodiscard]] program_ptr compile(compile_options options,
-                                    std::vector<std::uint32_t> output = {});
+  /// @param json see program::json()
+  [[nodiscard]] program_ptr compile(compile_options options, std::vector<std::uint32_t> output = {},
+                                    std::shared_ptr<const json_layout> json = nullptr);
 
 private:
   struct edge {
