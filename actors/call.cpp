@@ -90,8 +90,10 @@ std::optional<json::value> task_interrupts::ask(const json::value& question) {
   const auto lock = std::scoped_lock{mutex};
   if (next < answers.size())
     return answers[next++];
-  auto id = interrupt_id(place.ns, place.task, answers.size());
-  if (given) {
+  // Forked calls of the body may have asked and stopped already. Their questions come first: an
+  // answer that is stored before theirs would be returned to the wrong call.
+  auto id = interrupt_id(place.ns, place.task, answers.size() + interrupts.size());
+  if (given && interrupts.empty()) {
     if (auto answer = given->take(id)) {
       answers.push_back(*answer);
       next = answers.size();

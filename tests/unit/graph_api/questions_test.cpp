@@ -3,6 +3,8 @@
 // behaviours of docs/behaviours.md that a test covers.
 #include "graph_api/json_runs.hpp"
 
+#include <superstep/base/await.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <stdexcept>
@@ -172,6 +174,61 @@ BOOST_AUTO_TEST_CASE(resume_of_finished_thread_runs_nothing) {
   const auto again = run(e, graph, ss::resume(), on("t"));
   BOOST_TEST(!again.raw.error.has_value());
   BOOST_TEST(log_of(again) == "a");
+}
+
+namespace {
+
+ss::task<json::value> ask_one(ss::runtime rt, std::string question) {
+  auto asking = rt.interrupt(question);
+  co_return co_await asking;
+}
+
+/// Asks two questions at the same time. Its output is discarded until both have answers.
+ss::task<json::object> ask_both(ss::runtime rt) {
+  auto both = std::vector<ss::task<json::value>>{};
+  both.push_back(ask_one(rt, "pay 5?"));
+  both.push_back(ask_one(rt, "pay 6?"));
+  auto asking = ss::when_all(std::move(both));
+  const auto answers = co_await asking;
+  auto log = json::array{};
+  for (const auto& each : answers)
+    log.push_back(each.value.value_or("none"));
+  auto out = json::object{};
+  out["log"] = std::move(log);
+  co_return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(concurrent_questions_of_one_task_have_own_ids) {
+  auto g = logging({});
+  g.add("a", [](const json::value&, ss::runtime rt) { return ask_both(std::move(rt)); });
+  const auto graph = g.edge("__start__", "a").compile(kept());
+  auto e = ss::engine{{.workers = 1}};
+  const auto stopped = run(e, graph, json::object{}, on("t"));
+  BOOST_TEST_REQUIRE(stopped.raw.interrupts.size() == 2U);
+  const auto first = stopped.raw.interrupts[0].id;
+  const auto second = stopped.raw.interrupts[1].id;
+  BOOST_TEST(first != second);
+  // an answer to the second question does not go to the first one
+  auto late = run(e, graph, ss::resume({{second, "yes"}}), on("t"));
+  BOOST_TEST(late.raw.interrupts.size() == 2U);
+  auto both = run(e, graph, ss::resume({{first, "no"}, {second, "yes"}}), on("t"));
+  BOOST_TEST(log_of(both) == "no yes");
+}
+
+BOOST_AUTO_TEST_CASE(concurrent_questions_can_be_answered_in_order) {
+  auto g = logging({});
+  g.add("a", [](const json::value&, ss::runtime rt) { return ask_both(std::move(rt)); });
+  const auto graph = g.edge("__start__", "a").compile(kept());
+  auto e = ss::engine{{.workers = 1}};
+  const auto stopped = run(e, graph, json::object{}, on("t"));
+  BOOST_TEST_REQUIRE(stopped.raw.interrupts.size() == 2U);
+  const auto second = stopped.raw.interrupts[1].id;
+  const auto half = run(e, graph, answer("no"), on("t"));
+  BOOST_TEST_REQUIRE(half.raw.interrupts.size() == 1U);
+  BOOST_TEST(half.raw.interrupts[0].id == second);
+  BOOST_TEST(log_of(run(e, graph, answer("yes"), on("t"))) == "no yes");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
