@@ -210,7 +210,7 @@ public:
   agent_model(chat_model_ptr model) : model_{std::move(model)} {}
   /// A model object of a derived class.
   template <std::derived_from<chat_model> M>
-  agent_model(std::shared_ptr<const M> model) : model_{std::move(model)} {}
+  agent_model(std::shared_ptr<M> model) : model_{std::move(model)} {}
   /// A spec; see make_model().
   agent_model(std::string spec) : spec_{std::move(spec)} {}
   /// A spec; see make_model().
