@@ -191,7 +191,11 @@ public:
 
   /// Runs a graph as part of the body's task and returns the last state of that graph:
   ///
-  ///     auto done = co_await rt.invoke(summary_graph, article{.text = text});
+  ///     auto running = rt.invoke(summary_graph, article{.text = text});
+  ///     auto done = co_await running;
+  ///
+  /// Do not write both in one expression: g++ 12 destroys a temporary of an aggregate type, such as
+  /// article{}, twice if it is part of a `co_await` expression.
   ///
   /// The nested run uses the stream, thread, store, cache and resume values of the body's run. It
   /// counts its own super-steps; the recursion limit has the same value. If it is interrupted, the
