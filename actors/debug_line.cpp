@@ -86,7 +86,14 @@ std::string to_debug_line(const detail::run_event& event, const detail::program&
   if (event.mode != stream_mode::updates)
     return {};
   auto said = members{};
-  said.add(event.node, written(event.writes, table));
+  if (event.interrupts) {
+    auto values = json::array{};
+    for (const auto& each : *event.interrupts)
+      values.push_back(each.value);
+    said.add("__interrupt__", to_text(json::value(std::move(values))));
+  } else {
+    said.add(event.node, written(event.writes, table));
+  }
   return line("updates", event, said.take());
 }
 

@@ -60,8 +60,8 @@ std::shared_ptr<const run_config> shared_config(run_config&& config) {
                                                 std::move(config));
 }
 
-/// Returns the result of a run that was not started.
-detail::raw_result not_started(run_error why) {
+/// Returns the result of a run without a state.
+detail::raw_result failed_result(run_error why) {
   auto result = detail::raw_result{};
   result.error = std::move(why);
   return result;
@@ -87,6 +87,25 @@ std::optional<run_error> admit(run_limit& limit, const engine_options& options) 
   return make_run_error(graph_errc::cancelled, "the run was not started: the engine shuts down");
 }
 
+/// Closes the queue of a stream when its run ends. If the engine is destroyed without a result of
+/// the run, because a body ran longer than the grace period, the queue is closed with an error.
+class stream_end {
+public:
+  explicit stream_end(std::shared_ptr<detail::event_stream::queue> events)
+      : events_{std::move(events)} {}
+  stream_end(const stream_end&) = delete;
+  stream_end& operator=(const stream_end&) = delete;
+  ~stream_end() {
+    if (events_)
+      events_->close(failed_result(make_run_error(
+          graph_errc::cancelled, "the engine was destroyed before the run had ended")));
+  }
+  void close(detail::raw_result raw) { std::exchange(events_, nullptr)->close(std::move(raw)); }
+
+private:
+  std::shared_ptr<detail::event_stream::queue> events_;
+};
+
 } // namespace
 
 run_handle engine::start(const detail::program_ptr& table, detail::run_input&& input,
@@ -105,7 +124,7 @@ run_handle engine::start(const detail::program_ptr& table, detail::run_input&& i
     kept = core_;
     auto admitted = std::make_shared<admitted_run>(); // first, because it may throw
     if (auto refused = admit(*limit, core->options())) {
-      call_back(done, not_started(std::move(*refused)));
+      call_back(done, failed_result(std::move(*refused)));
       return {};
     }
     admitted->hold(limit);
@@ -166,7 +185,10 @@ detail::event_stream engine::open_stream(const detail::program_ptr& table, detai
   auto events = std::make_shared<detail::event_stream::queue>(std::max<std::size_t>(buffer_max, 1));
   auto run = start(
       table, std::move(input), std::move(config),
-      [events](detail::raw_result raw) { events->close(std::move(raw)); }, modes, events);
+      [end = std::make_shared<stream_end>(events)](detail::raw_result raw) {
+        end->close(std::move(raw));
+      },
+      modes, events);
   return detail::event_stream{std::move(events), std::move(run)};
 }
 

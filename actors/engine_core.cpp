@@ -39,6 +39,12 @@ engine_options with_defaults(engine_options o, const core_set& cores) {
   if (o.workers == 0)
     o.workers = cores.size();
   o.threads_max = std::max(o.threads_max, 2 * o.workers);
+  // Sums of points in time and the largest durations would overflow. See also base/deadline.hpp.
+  constexpr auto longest = std::chrono::hours{24 * 365 * 100};
+  o.watcher_tick = std::min<std::chrono::microseconds>(o.watcher_tick, std::chrono::hours{1});
+  o.hung_after = std::min<std::chrono::milliseconds>(o.hung_after, longest);
+  o.thread_idle_time = std::min<std::chrono::milliseconds>(o.thread_idle_time, longest);
+  o.shutdown_grace = std::min<std::chrono::milliseconds>(o.shutdown_grace, longest);
   return o;
 }
 

@@ -27,6 +27,8 @@ public:
   [[nodiscard]] bool is_full() const override;
   void on_room(std::function<void()> tell) override;
   void close(detail::raw_result result);
+  /// Drops all events, because there is no reader any more.
+  void abandon() noexcept;
 
   [[nodiscard]] std::optional<detail::run_event> pop();
   /// Calls the function once, as soon as pop() would not block: at once, or later from the thread
@@ -47,6 +49,7 @@ private:
   std::function<void()> tell_;
   std::function<void()> reader_; ///< the function of a reader that waits in when_ready()
   bool has_sleeping_reader_ = false;
+  bool is_abandoned_ = false;
   mutable std::atomic<bool> was_full_{false};
 
   // Used by the reader only.

@@ -17,6 +17,8 @@ static_assert(
 
 void detail::event_stream::queue::push(detail::run_event e) {
   auto lock = std::unique_lock{mutex_};
+  if (is_abandoned_)
+    return;
   events_.push_back(std::move(e));
   wake_reader(std::move(lock));
 }
@@ -25,6 +27,13 @@ void detail::event_stream::queue::close(detail::raw_result result) {
   auto lock = std::unique_lock{mutex_};
   result_ = std::move(result);
   wake_reader(std::move(lock));
+}
+
+void detail::event_stream::queue::abandon() noexcept {
+  auto unread = std::vector<detail::run_event>{}; // destroyed without the lock
+  const auto lock = std::scoped_lock{mutex_};
+  is_abandoned_ = true;
+  unread.swap(events_);
 }
 
 void detail::event_stream::queue::wake_reader(std::unique_lock<std::mutex> lock) {
@@ -116,8 +125,10 @@ detail::event_stream::event_stream(std::shared_ptr<queue> events, run_handle run
 detail::event_stream::event_stream(detail::event_stream&&) noexcept = default;
 
 detail::event_stream::~event_stream() {
-  if (events_)
-    run_.cancel(); // has no effect if the run has ended
+  if (!events_)
+    return;
+  run_.cancel(); // has no effect if the run has ended
+  events_->abandon();
 }
 
 std::optional<detail::run_event> detail::event_stream::next() {

@@ -289,8 +289,12 @@ void lane_host::deliver(std::uint64_t number, std::function<void(detail::raw_res
                         lease_ptr lease) noexcept {
   lane_.sharing().ended(number);
   count_end();
-  if (!done || core_.is_over()) // no callback is called after the engine was destroyed
+  if (!done)
     return;
+  if (core_.is_over()) { // no callback is called after the engine was destroyed
+    done = nullptr;      // closes a stream
+    return;
+  }
   if (saved)
     saved->deliver(core_.late(), std::move(lease), std::move(done), std::move(raw));
   else

@@ -80,7 +80,9 @@ void run_events::interrupted(std::uint32_t number, const std::vector<interrupt>&
     return;
   auto event = make(stream_mode::tasks);
   event.at = detail::run_event::phase::ended;
-  event.node = run_.table().node(run_.step.tasks[number].node).name;
+  const auto& t = run_.step.tasks[number];
+  event.node = run_.table().node(t.node).name;
+  event.task_index = t.is_push() ? t.push_index : 0;
   event.interrupts = interrupts;
   run_.request.sink->push(std::move(event));
 }

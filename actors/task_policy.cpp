@@ -553,6 +553,7 @@ void task_policy::begin_nested(call& parent, std::uint32_t generation, detail::p
     if (r.streams(stream_mode::subgraphs)) {
       request.modes = r.request.modes;
       request.sink = r.request.sink;
+      request.is_guarded = r.request.is_guarded;
     }
     request.done = [done](detail::raw_result raw) {
       done(detail::nested_outcome{std::move(raw.shown), std::move(raw.error),

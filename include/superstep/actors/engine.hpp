@@ -163,7 +163,9 @@ public:
   /// Otherwise `done` is called exactly once with the result, also if the run fails or is
   /// cancelled. It is called on a thread of the engine or of the checkpointer, possibly before
   /// submit() returns. If the engine refuses the run (engine_options::on_full), `done` is called on
-  /// the calling thread.
+  /// the calling thread. If the state cannot be moved or copied into a result, and the default
+  /// constructor of State throws too, there is no result: `done` is not called, and the exception
+  /// is written to standard error.
   /// @returns a handle for cancelling or draining the run; it may be discarded
   template <class State, run_input_of<State> Input = detail::default_input<State>>
   run_handle submit(const compiled_graph<State>& graph, Input input, run_config config,
@@ -217,7 +219,8 @@ public:
   /// Runs a graph once for each input and calls `done(index, result)` when a run has ended. Blocks
   /// until all runs have ended. Several threads may call `done` at the same time: threads of the
   /// engine or of the checkpointer, and the calling thread for an invalid input. If `done` throws
-  /// on the calling thread, batch() starts no further runs, waits for the others and rethrows.
+  /// on the calling thread, batch() starts no further runs, waits for the others and rethrows. As
+  /// with submit(), `done` is not called for a run without a result.
   /// @param inputs one input for each run
   /// @param config the options of every run; see the overload above
   /// @param runs_max the largest number of runs at the same time; 0 counts as 1
@@ -228,10 +231,11 @@ public:
              std::size_t runs_max = 256) {
     run_each(inputs.size(), runs_max, [&](std::size_t i, const std::function<void()>& ended) {
       try {
-        submit(graph, std::move(inputs[i]), config, [&done, i, ended](run_result<State> r) {
-          const auto at_end = batch_end{ended};
-          done(i, std::move(r));
-        });
+        start(detail::program_of(graph), detail::input_for(graph, std::move(inputs[i])),
+              run_config{config}, [&graph, &done, &ended, i](detail::raw_result raw) {
+                const auto at_end = batch_end{ended};
+                done(i, detail::typed_result(detail::adapter_of(graph), std::move(raw)));
+              });
       } catch (const graph_error& e) { // the input or the configuration is invalid
         done(i, {.status = run_status::failed, .error = e.details()});
         ended();
@@ -350,7 +354,7 @@ private:
       done(detail::typed_result(adapter, std::move(raw)));
     }
   };
-  /// Counts a run of a batch as ended, even if its callback throws.
+  /// Counts a run of a batch as ended, even if its callback or a constructor of its state throws.
   struct batch_end {
     const std::function<void()>& ended;
     explicit batch_end(const std::function<void()>& f) noexcept : ended{f} {}

@@ -366,4 +366,29 @@ BOOST_AUTO_TEST_CASE(blocking_callbacks_do_not_hold_up_the_destructor) {
   BOOST_TEST(s->called.load() == called);
 }
 
+BOOST_AUTO_TEST_CASE(largest_durations_of_options_count_as_unlimited) {
+  auto options = ss::engine_options{.workers = 1};
+  options.watcher_tick = std::chrono::microseconds::max();
+  options.hung_after = std::chrono::milliseconds::max();
+  options.thread_idle_time = std::chrono::milliseconds::max();
+  options.shutdown_grace = std::chrono::milliseconds::max();
+  auto has_returned = std::atomic<bool>{false};
+  auto is_inside = std::atomic<bool>{false};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&](const numbers&) {
+    is_inside = true;
+    std::this_thread::sleep_for(100ms);
+    has_returned = true;
+  });
+  g.edge(ss::start, a);
+  {
+    auto e = ss::engine{options};
+    e.submit(g.compile(), numbers{}, {}, [](const auto&) {});
+    while (!is_inside)
+      std::this_thread::yield();
+    BOOST_TEST(e.debug().hung_threads() == 0U);
+  }
+  BOOST_TEST(has_returned.load()); // the destructor has waited
+}
+
 BOOST_AUTO_TEST_SUITE_END()

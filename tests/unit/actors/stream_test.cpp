@@ -4,13 +4,18 @@
 #include "graphs.hpp"
 
 #include <superstep/base/await.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <thread>
+#include <variant>
 
 using namespace testing;
 
@@ -226,6 +231,101 @@ BOOST_AUTO_TEST_CASE(destroyed_stream_cancels_its_run) {
   }
   while (e.debug().live_runs() != 0)
     std::this_thread::yield();
+}
+
+BOOST_AUTO_TEST_CASE(events_after_end_of_reader_are_dropped) {
+  auto e = ss::engine{{.workers = 1}};
+  auto has_events = std::atomic<bool>{false};
+  auto is_abandoned = std::atomic<bool>{false};
+  auto g = ss::graph<numbers>{};
+  const auto content = std::make_shared<const int>(1);
+  // a blocking body, which does not notice that its run is cancelled
+  g.add(a, [&](const numbers&, ss::runtime rt) {
+    rt.emit_message(ss::value{content});
+    has_events = true;
+    while (!is_abandoned)
+      std::this_thread::yield();
+    for (auto i = 0; i < 10; ++i)
+      rt.emit_message(ss::value{content});
+  });
+  g.edge(ss::start, a);
+  {
+    const auto stream = engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::messages);
+    while (!has_events)
+      std::this_thread::yield();
+    BOOST_TEST(content.use_count() == 2);
+  }
+  BOOST_TEST(content.use_count() == 1); // the unread event
+  is_abandoned = true;
+  while (e.debug().live_runs() != 0)
+    std::this_thread::yield();
+  BOOST_TEST(content.use_count() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(end_events_of_interrupted_sends_have_their_index) {
+  constexpr auto ask = ss::node<int>{"ask"};
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(ask, [](const int& n, ss::runtime rt) -> ss::task<void> {
+    auto asking = rt.interrupt(ss::json::value(n));
+    co_await asking;
+  });
+  g.branch(ss::start, [](const numbers&) {
+    return ss::destinations{{ss::node<int>{"ask"}, 0}, {ss::node<int>{"ask"}, 1}};
+  });
+  auto config = ss::run_config{};
+  config.thread_id = "1";
+  const auto graph = g.compile({.checkpointer = ss::memory_checkpointer()});
+  auto ends = 0;
+  for (const auto& event : e.stream(graph, numbers{}, ss::stream_mode::tasks, config)) {
+    const auto& told = std::get<ss::task_event>(event);
+    if (!told.has_ended)
+      continue;
+    ++ends;
+    BOOST_TEST_REQUIRE(told.interrupts.has_value());
+    BOOST_TEST(told.interrupts->at(0).value == ss::json::value(told.task_index));
+  }
+  BOOST_TEST(ends == 2);
+}
+
+namespace {
+
+std::atomic<bool> is_adding = false;
+std::atomic<bool> may_add = false;
+
+/// A reducer that blocks a lane until `may_add` is set.
+struct blocking_sum {
+  void operator()(int& into, int&& more) const {
+    is_adding = true;
+    while (!may_add)
+      std::this_thread::yield();
+    into += more;
+  }
+};
+
+} // namespace
+
+struct blocked_state {
+  int n = 0;
+  using reducers = ss::reducers<ss::by<&blocked_state::n, blocking_sum>>;
+};
+BOOST_DESCRIBE_STRUCT(blocked_state, (), (n))
+
+BOOST_AUTO_TEST_CASE(range_ends_if_grace_period_of_engine_passes) {
+  auto g = ss::graph<blocked_state>{};
+  g.add("a", [](const blocked_state&) { return ss::update{ss::set<&blocked_state::n>(1)}; });
+  g.edge(ss::start, "a");
+  const auto graph = g.compile();
+  may_add = false;
+  auto range = std::optional<ss::event_range<blocked_state>>{};
+  {
+    auto e = ss::engine{{.workers = 1, .shutdown_grace = std::chrono::milliseconds{50}}};
+    range.emplace(e.stream(graph, ss::update<blocked_state>{}, ss::stream_mode::values));
+    while (!is_adding)
+      std::this_thread::yield();
+  }
+  may_add = true;
+  BOOST_CHECK_THROW(while (range->next()){}, ss::graph_error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

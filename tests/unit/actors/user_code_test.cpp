@@ -10,6 +10,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <stdexcept>
 #include <string>
 
@@ -495,6 +496,36 @@ BOOST_AUTO_TEST_CASE(throwing_actor_monitor_does_not_stop_engine) {
     static_cast<void>(run.result());
     check_engine(e);
   }
+}
+
+namespace {
+
+std::atomic<bool> may_construct = true;
+
+} // namespace
+
+struct unmade_state {
+  int n = 0;
+  unmade_state() {
+    if (!may_construct)
+      throw std::runtime_error{"no state"};
+  }
+};
+BOOST_DESCRIBE_STRUCT(unmade_state, (), (n))
+
+BOOST_AUTO_TEST_CASE(batch_returns_if_constructor_of_state_throws) {
+  auto g = ss::graph<unmade_state>{};
+  g.add("a", [](const unmade_state&) { return ss::update{ss::set<&unmade_state::n>(1)}; });
+  g.edge(ss::start, "a");
+  const auto graph = g.compile();
+  auto e = ss::engine{{.workers = 1}};
+  auto inputs = std::vector<ss::update<unmade_state>>(3);
+  may_construct = false;
+  auto results = 0;
+  e.batch(graph, std::move(inputs), {}, [&](std::size_t, const auto&) { ++results; });
+  may_construct = true;
+  BOOST_TEST(results == 0);
+  check_engine(e);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -134,6 +134,18 @@ BOOST_AUTO_TEST_CASE(debug_line_shows_mode_and_content_of_event) {
   BOOST_TEST(lines[2].ends_with("}\n"), lines[2]);
 }
 
+BOOST_AUTO_TEST_CASE(debug_line_shows_values_of_interrupts) {
+  auto options = react_agent_options<talk>{};
+  options.model = std::make_shared<const fake_model>(std::vector<message>{ai_message("done")});
+  const auto agent = create_react_agent(std::move(options));
+  auto event = detail::run_event{};
+  event.mode = stream_mode::updates;
+  event.interrupts.emplace();
+  event.interrupts->emplace_back().value = "sure?";
+  BOOST_TEST(to_debug_line(event, *detail::program_of(agent)) ==
+             "[updates] {\"__interrupt__\":[\"sure?\"]}\n");
+}
+
 BOOST_AUTO_TEST_CASE(debug_option_prints_each_step) {
   auto options = react_agent_options<talk>{};
   options.model = std::make_shared<const fake_model>(std::vector<message>{ai_message("done")});
