@@ -157,17 +157,61 @@ std::string number_text(const json::value& number) {
   const auto d = number.get_double();
   if (d == 0)
     return "0";
-  auto buffer = std::array<char, 400>{};
+  auto buffer = std::array<char, 32>{}; // a number has at most 17 digits
   const auto size = std::abs(d);
-  const auto plain = size >= 1e-6 && size < 1e21;
+  // Above this limit, the form `fixed` has more digits than are needed to distinguish the number.
+  // JavaScript writes zeros in their place.
+  constexpr auto exact_max = 9007199254740992.0;
+  const auto is_large = size > exact_max && size < 1e21;
+  const auto plain = size >= 1e-6 && size <= exact_max;
   const auto [end, ec] =
       std::to_chars(buffer.data(), buffer.data() + buffer.size(), d,
                     plain ? std::chars_format::fixed : std::chars_format::scientific);
   auto out = std::string{buffer.data(), end};
+  if (is_large) {
+    const auto e = out.find('e');
+    auto zeros = std::stoul(out.substr(e + 1));
+    out.resize(e);
+    if (const auto point = out.find('.'); point != out.npos) {
+      zeros -= out.size() - point - 1;
+      out.erase(point, 1);
+    }
+    return out.append(zeros, '0');
+  }
   // JavaScript writes exponents without a leading zero: 1e-7, not 1e-07.
   if (const auto e = out.find('e'); e != out.npos && out.size() > e + 2 && out[e + 2] == '0')
     out.erase(e + 2, 1);
   return out;
+}
+
+// Recurses into the value. Its depth is bounded because it was parsed with a limit.
+void append_javascript(std::string& out, const json::value& v) {
+  auto separator = std::string_view{};
+  const auto separate = [&] {
+    out += separator;
+    separator = ",";
+  };
+  if (const auto* list = v.if_array()) {
+    out += '[';
+    for (const auto& item : *list) {
+      separate();
+      append_javascript(out, item);
+    }
+    out += ']';
+  } else if (const auto* members = v.if_object()) {
+    out += '{';
+    for (const auto& member : *members) {
+      separate();
+      append_quoted(out, view(member.key()));
+      out += ':';
+      append_javascript(out, member.value());
+    }
+    out += '}';
+  } else if (v.is_double()) {
+    out += number_text(v);
+  } else {
+    append_text(out, v);
+  }
 }
 
 } // namespace superstep::text

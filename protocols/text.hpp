@@ -56,6 +56,8 @@ void whole_numbers(json::value& v);
 /// Formats a number as JavaScript does: 5, 0.001, 1e-7, 1e+21. Integers are exact.
 /// @pre number.is_number()
 [[nodiscard]] std::string number_text(const json::value& number);
+/// Appends a value as compact JSON. Like append_text(), but numbers are formatted by number_text().
+void append_javascript(std::string& out, const json::value& v);
 
 [[nodiscard]] inline std::string_view view(const json::string& s) noexcept {
   return {s.data(), s.size()};

@@ -6,6 +6,9 @@
 #include "protocols/text.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace superstep {
 
@@ -20,67 +23,97 @@ std::string scalar_text(const json::value& v) {
     return {};
   if (const auto* s = v.if_string())
     return std::string{text::view(*s)};
-  if (v.is_number())
-    return text::number_text(v);
-  return to_text(v);
+  auto out = std::string{};
+  text::append_javascript(out, v);
+  return out;
 }
 
-// The two writers below recurse into the value. Its depth is bounded because it was parsed with a
+/// The parts of an object: attributes, text and child elements.
+struct element_parts {
+  std::vector<std::pair<std::string_view, const json::value*>> attributes;
+  std::optional<std::string> text;
+  std::vector<const json::key_value_pair*> children;
+};
+
+void add_attribute(element_parts& parts, std::string_view name, const json::value& value) {
+  if (name.empty())
+    return;
+  const auto found =
+      std::ranges::find(parts.attributes, name, [](const auto& a) { return a.first; });
+  if (found != parts.attributes.end())
+    found->second = &value;
+  else
+    parts.attributes.emplace_back(name, &value);
+}
+
+element_parts parts_of(const json::object& members) {
+  auto parts = element_parts{};
+  for (const auto& member : members) {
+    const auto key = text::view(member.key());
+    const auto* attributes = key == "_attributes" ? member.value().if_object() : nullptr;
+    if (key.starts_with('@'))
+      add_attribute(parts, key.substr(1), member.value());
+    else if (key == "#text" || key == "_text")
+      parts.text = member.value().is_null() ? "null" : scalar_text(member.value());
+    else if (attributes != nullptr)
+      for (const auto& attribute : *attributes)
+        add_attribute(parts, text::view(attribute.key()), attribute.value());
+    else
+      parts.children.push_back(&member);
+  }
+  if (parts.text && parts.text->empty())
+    parts.text.reset();
+  return parts;
+}
+
+/// Formats an attribute. A value with double quotes is written in single quotes; null has no value.
+std::string attribute_text(std::string_view name, const json::value& value) {
+  auto out = ' ' + std::string{name};
+  if (value.is_null())
+    return out;
+  const auto text = scalar_text(value);
+  const auto quote = text.find('"') == text.npos ? '"' : '\'';
+  return out + '=' + quote + escape_attribute(text, quote) + quote;
+}
+
+// The writers below recurse into the value. Its depth is bounded because it was parsed with a
 // limit.
 void add_call_element(std::string& out, std::string_view name, const json::value& value,
                       std::size_t depth);
 
-void add_call_members(std::string& out, const json::object& members, std::size_t depth) {
-  for (const auto& member : members) {
-    const auto key = text::view(member.key());
-    if (key.starts_with('@'))
-      continue;
-    if (key == "#text") {
-      out += indent(depth) + escape_text(scalar_text(member.value())) + '\n';
-    } else if (const auto* list = member.value().if_array()) {
-      for (const auto& item : *list)
-        add_call_element(out, key, item, depth);
-    } else {
-      add_call_element(out, key, member.value(), depth);
-    }
-  }
-}
-
-std::string attributes_of(const json::object& members) {
-  auto out = std::string{};
-  for (const auto& member : members)
-    if (const auto key = text::view(member.key()); key.size() > 1 && key.starts_with('@'))
-      out += ' ' + std::string{key.substr(1)} + "=\"" +
-             escape_attribute(scalar_text(member.value())) + '"';
-  return out;
-}
-
-/// Whether any member is not an attribute. An empty list counts although nothing is written for it.
-bool has_children(const json::object& members) {
-  return std::ranges::any_of(
-      members, [](const auto& member) { return !text::view(member.key()).starts_with('@'); });
-}
-
-void add_call_element(std::string& out, std::string_view name, const json::value& value,
-                      std::size_t depth) {
+void add_call_object(std::string& out, std::string_view name, const json::object& members,
+                     std::size_t depth) {
+  const auto parts = parts_of(members);
   const auto tag = std::string{name};
   out += indent(depth) + '<' + tag;
-  const auto* members = value.if_object();
-  if (members != nullptr)
-    out += attributes_of(*members);
-  auto inside = std::string{};
-  if (members != nullptr)
-    add_call_members(inside, *members, depth + 1);
-  else if (const auto* list = value.if_array())
+  for (const auto& [attribute, value] : parts.attributes)
+    out += attribute_text(attribute, *value);
+  if (parts.children.empty()) {
+    out += parts.text ? '>' + escape_text(*parts.text) + "</" + tag + ">\n" : "/>\n";
+    return;
+  }
+  out += ">\n";
+  if (parts.text)
+    out += indent(depth + 1) + escape_text(*parts.text) + '\n';
+  // An empty list counts as a child although nothing is written for it.
+  for (const auto* child : parts.children)
+    add_call_element(out, text::view(child->key()), child->value(), depth + 1);
+  out += indent(depth) + "</" + tag + ">\n";
+}
+
+/// Appends one element, or for a list, one for each item. So a list in a list is flattened.
+void add_call_element(std::string& out, std::string_view name, const json::value& value,
+                      std::size_t depth) {
+  if (const auto* list = value.if_array()) {
     for (const auto& item : *list)
-      add_call_element(inside, "item", item, depth + 1);
-  const auto is_empty = members != nullptr ? !has_children(*members) : inside.empty();
-  if (value.is_null() || (value.is_structured() && is_empty))
-    out += "/>\n";
-  else if (value.is_structured())
-    out += ">\n" + inside + indent(depth) + "</" + tag + ">\n";
-  else
-    out += '>' + escape_text(scalar_text(value)) + "</" + tag + ">\n";
+      add_call_element(out, name, item, depth);
+  } else if (const auto* members = value.if_object()) {
+    add_call_object(out, name, *members, depth);
+  } else {
+    const auto tag = std::string{name};
+    out += indent(depth) + '<' + tag;
+    out += value.is_null() ? "/>\n" : '>' + escape_text(scalar_text(value)) + "</" + tag + ">\n";
+  }
 }
 
 void add_result_element(std::string& out, std::string_view name, const json::value& value,
@@ -106,7 +139,8 @@ void add_result_element(std::string& out, std::string_view name, const json::val
 std::string call_xml(std::string_view tool, const json::value& arguments) {
   auto out = std::string{};
   add_call_element(out, tool, arguments, 0);
-  out.pop_back();
+  if (out.ends_with('\n')) // an empty list has no element
+    out.pop_back();
   return out;
 }
 

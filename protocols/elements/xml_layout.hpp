@@ -9,9 +9,10 @@
 namespace superstep {
 
 /// Formats a call as indented XML elements, one per argument. A list becomes one element per item.
-/// A key `@x` becomes the attribute x, and `#text` becomes text between the tags.
-/// @param arguments usually an object; a list becomes `<item>` elements, a scalar the text of the
-/// element
+/// A key `@x` and the members of `_attributes` become attributes. `#text` and `_text` become text
+/// between the tags. A list in a list is flattened, as in @ai-sdk-tool/parser 4.1.26.
+/// @param arguments usually an object; a list becomes one `<tool>` element per item, a scalar the
+/// text of the element
 [[nodiscard]] std::string call_xml(std::string_view tool, const json::value& arguments);
 
 /// Formats a tool result as a `<tool_response>` element. A list becomes `<item>` elements. Nothing

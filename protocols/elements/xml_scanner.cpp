@@ -189,11 +189,15 @@ std::string escape_text(std::string_view text) {
   return out;
 }
 
-std::string escape_attribute(std::string_view text) {
+std::string escape_attribute(std::string_view text, char quote) {
   auto out = std::string{};
-  for (const auto c : escape_text(text))
-    if (c == '"')
-      out += "&quot;";
+  for (const auto c : text)
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == quote)
+      out += quote == '"' ? "&quot;" : "&apos;";
     else
       out += c;
   return out;

@@ -82,7 +82,7 @@ inline constexpr auto comment_close = std::string_view{"-->"};
 
 /// Escapes text for the space between two tags. Only `&`, `<` and the `>` of `]]>` are replaced.
 [[nodiscard]] std::string escape_text(std::string_view text);
-/// Escapes text for an attribute value in double quotes.
-[[nodiscard]] std::string escape_attribute(std::string_view text);
+/// Escapes text for an attribute value in quotes of this kind, `"` or `'`.
+[[nodiscard]] std::string escape_attribute(std::string_view text, char quote = '"');
 
 } // namespace superstep

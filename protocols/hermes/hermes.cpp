@@ -196,9 +196,7 @@ public:
     auto out = std::string{R"(<tool_response>{"name":)"};
     append_quoted(out, tool);
     out += R"(,"content":)";
-    auto content = result;
-    text::whole_numbers(content);
-    append_text(out, content);
+    text::append_javascript(out, result);
     return out += "}</tool_response>";
   }
 
@@ -213,12 +211,11 @@ public:
   }
 
 private:
-  static void append_call(std::string& out, std::string_view tool, json::value arguments) {
-    text::whole_numbers(arguments);
+  static void append_call(std::string& out, std::string_view tool, const json::value& arguments) {
     out += R"({"name":)";
     append_quoted(out, tool);
     out += R"(,"arguments":)";
-    append_text(out, arguments);
+    text::append_javascript(out, arguments);
     out += '}';
   }
 };

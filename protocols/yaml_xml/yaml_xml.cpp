@@ -222,7 +222,7 @@ std::string declarations(const std::vector<protocol_tool>& tools) {
 std::string element(std::string_view tool, std::string_view yaml) {
   auto out = '<' + std::string{tool} + ">\n";
   out += yaml;
-  return out + (yaml.ends_with('\n') ? "</" : "\n</") + std::string{tool} + '>';
+  return out + "\n</" + std::string{tool} + '>';
 }
 
 class yaml_xml_protocol final : public tool_protocol {
