@@ -10,9 +10,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <initializer_list>
 #include <istream>
+#include <limits>
 #include <map>
 #include <optional>
 #include <streambuf>
@@ -54,7 +56,7 @@ void for_each_structure_line(std::string_view text, const Visit& visit) {
 std::size_t line_with_tab_indent(std::string_view text) {
   auto found = std::size_t{0};
   for_each_structure_line(text, [&](std::string_view line, std::size_t indent) {
-    if (line[indent] == '\t' && line.find_first_not_of(" \t") != line.npos)
+    if (line[indent] == '\t' && line.find_first_not_of(" \t\r") != line.npos)
       found = 1 + static_cast<std::size_t>(std::count(text.data(), line.data(), '\n'));
     return found == 0;
   });
@@ -131,8 +133,10 @@ std::optional<double> decimal_of(std::string_view s) {
   }
   auto value = 0.0;
   const auto read = std::from_chars(s.data(), s.data() + s.size(), value);
-  if (read.ec == std::errc::result_out_of_range)
-    return std::nullopt;
+  if (read.ec == std::errc::result_out_of_range) // too large, or so small that it is rounded to 0
+    value = s.find("e-") == s.npos && s.find("E-") == s.npos
+                ? std::numeric_limits<double>::infinity()
+                : 0.0;
   return negative ? -value : value;
 }
 
@@ -140,10 +144,14 @@ bool is_one_of(std::string_view s, std::initializer_list<std::string_view> words
   return std::ranges::find(words, s) != words.end();
 }
 
+bool is_null_word(std::string_view s) {
+  return is_one_of(s, {"~", "null", "Null", "NULL"});
+}
+
 } // namespace
 
 json::value plain_scalar(std::string_view s) {
-  if (s.empty() || is_one_of(s, {"~", "null", "Null", "NULL"}))
+  if (s.empty() || is_null_word(s))
     return nullptr;
   if (is_one_of(s, {"true", "True", "TRUE"}))
     return true;
@@ -163,7 +171,7 @@ json::value plain_scalar(std::string_view s) {
   if (auto integer = text::integer_of(has_plus ? unsigned_part : s))
     return *std::move(integer);
   if (const auto value = decimal_of(s))
-    return text::number_value(*value);
+    return std::isfinite(*value) ? text::number_value(*value) : json::value{};
   return json::string_view{s.data(), s.size()};
 }
 
@@ -205,6 +213,12 @@ public:
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     line_ = mark.line;
+    // The null may be a word, or nothing at all.
+    const auto at = static_cast<std::size_t>(mark.pos);
+    const auto rest = source_.substr(std::min(at, source_.size()));
+    const auto word = rest.substr(0, rest.find_first_of(" \t\r\n:#,]}"));
+    if (is_null_word(word))
+      check_source(at, word);
     add(nullptr, anchor, 0);
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -222,7 +236,10 @@ public:
     const auto plain = tag == "?" || tag == "tag:yaml.org,2002:int" ||
                        tag == "tag:yaml.org,2002:float" || tag == "tag:yaml.org,2002:bool" ||
                        tag == "tag:yaml.org,2002:null";
-    add(plain ? plain_scalar(text) : json::value(text), anchor, text.size());
+    auto value = plain ? plain_scalar(text) : json::value(text);
+    if (levels_.empty() && value.is_null() && !text.empty() && !is_null_word(text))
+      refuse("the number \"" + shortened(text) + "\" is not a mapping"); // infinity or NaN
+    add(std::move(value), anchor, text.size());
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {

@@ -51,38 +51,43 @@ void for_each_line(std::string_view text, const Visit& visit) {
   }
 }
 
-std::size_t indent_of(std::string_view line) {
-  return std::min(line.find_first_not_of(' '), line.size());
+/// Returns the position after the white space at the beginning of a line, but after at most `most`
+/// characters, which `count` receives.
+std::size_t skip_indent(std::string_view line, std::size_t most, std::size_t& count) {
+  auto at = std::size_t{0};
+  for (count = 0; count < most; ++count) {
+    const auto length = text::space_at(line, at);
+    if (length == 0)
+      break;
+    at += length;
+  }
+  return at;
 }
 
-/// Removes the line end at the beginning and the common indentation of all lines.
+/// Removes the line end at the beginning and the common indentation of all lines. Models indent
+/// with spaces, with tabs or with no-break spaces.
 std::string dedented(std::string_view text) {
   if (text.starts_with("\r\n"))
     text.remove_prefix(2);
   else if (text.starts_with('\n'))
     text.remove_prefix(1);
   auto common = text.size();
+  auto count = std::size_t{0};
   for_each_line(text, [&](std::string_view line, bool) {
-    if (const auto indent = indent_of(line); indent < common && !text::is_blank(line))
-      common = indent;
+    if (skip_indent(line, common, count) < line.size() && !text::is_blank(line))
+      common = count;
   });
   auto out = std::string{};
   out.reserve(text.size());
   for_each_line(text, [&](std::string_view line, bool has_end) {
-    out += line.substr(std::min(common, indent_of(line)));
+    const auto rest = line.substr(skip_indent(line, common, count));
+    // yaml-cpp takes a tab in an empty line for an indentation.
+    if (!rest.starts_with('\t') || !text::is_blank(rest))
+      out += rest;
     if (has_end)
       out += '\n';
   });
   return out;
-}
-
-bool says_nothing(std::string_view text) {
-  auto nothing = true;
-  for_each_line(text, [&](std::string_view line, bool) {
-    const auto content = text::trim_start(line);
-    nothing = nothing && (content.empty() || content.starts_with('#'));
-  });
-  return nothing;
 }
 
 /// Returns the number of bytes of a growing body whose meaning cannot change; 0 if there are none.
@@ -188,10 +193,11 @@ private:
 } // namespace
 
 result<json::value> body::read(std::string_view text, const protocol_tool& tool) const {
-  const auto yaml = dedented(text);
-  auto read = says_nothing(yaml) ? result<json::value>{json::object{}} : read_yaml(yaml);
+  auto read = read_yaml(dedented(text));
   if (!read)
     return read.error();
+  if (read->is_null()) // no text, only comments, or the value null
+    *read = json::object{};
   if (!read->is_object())
     return error{errc::parse_failed, "the arguments are a YAML value, but not a mapping"};
   return coerce(std::move(*read), tool.schema);

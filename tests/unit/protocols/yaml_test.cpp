@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The YAML subset of the yaml_xml protocol, compared with a complete YAML parser.
+#include "protocols/protocol_parts.hpp"
 #include "protocols/yaml_xml/yaml.hpp"
+
+#include <superstep/protocols/tool_protocol.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -40,6 +43,8 @@ const auto scalars = std::vector<scalar>{
     {"1_000", "1_000"},
     {"2024-01-02", "2024-01-02"},
     {".inf", nullptr},
+    {"1e400", nullptr},
+    {"1e-400", 0},
     {"-", "-"},
     {"+", "+"},
     {"1.2.3", "1.2.3"},
@@ -61,9 +66,37 @@ const auto refusals = std::vector<refusal>{
     {"line 2: a key must be a text or number, not a list or mapping", "a: 1\n? [b, c]\n: 2\n"},
     {"line 1: the quote has no end", "a: \"b\n"},
     {"line 2: a colon is missing after the key \"b\"", "a: 1\nb\n"},
+    {"line 2: a colon is missing after the key \"null\"", "a: 1\nnull\n"},
+    {"line 1: the number \".inf\" is not a mapping", ".inf\n"},
     {"line 2: tabs cannot be used as indentation", "a:\n\tb: 1\n"},
     {"they contain more than one document", "a: 1\n---\nb: 1\n"},
     {"they are nested deeper than 20 levels", "a: [[[[[[[[[[[[[[[[[[[[[[[["},
+};
+
+struct body_case {
+  std::string_view body;
+  std::string_view want; ///< the arguments; empty if the call is malformed
+};
+std::ostream& operator<<(std::ostream& out, const body_case& b) {
+  return out << b.body;
+}
+
+const auto bodies = std::vector<body_case>{
+    {"\n\ta: 1\n\tb: x\n", R"({"a":1,"b":"x"})"},
+    {"\n\ta:\n\t  - 1\n\t\n\tb: x\n\t", R"({"a":[1],"b":"x"})"},
+    {"\n\xc2\xa0\xc2\xa0"
+     "a: 1\n\xc2\xa0\xc2\xa0"
+     "b: x\n",
+     R"({"a":1,"b":"x"})"},
+    {"\n  \ta: |\n  \t  x\n  \t   y\n", R"({"a":"x\n y\n"})"},
+    {"\na:\n\tb: 1\n", ""},
+    {"\nnull\n", "{}"},
+    {"~", "{}"},
+    {"\n---\n", "{}"},
+    {"\n# comment\n", "{}"},
+    {"\n\n", "{}"},
+    {"\n.inf\n", ""},
+    {"\n\"\"\n", ""},
 };
 
 /// Returns texts that YAML parsers tend to misread.
@@ -117,6 +150,28 @@ BOOST_DATA_TEST_CASE(malformed_or_too_deep_yaml_is_rejected, refusals) {
   const auto read = read_yaml(sample.yaml, limits);
   BOOST_TEST_REQUIRE(!read);
   BOOST_TEST(read.error().text == "the YAML arguments are invalid: " + std::string{sample.why});
+}
+
+BOOST_DATA_TEST_CASE(common_indentation_and_null_bodies_are_accepted, bodies) {
+  const auto protocol = make_protocol("yaml_xml").value();
+  auto tools = std::vector<protocol_tool>(1);
+  tools.front().name = "f";
+  const auto text = "<f>" + std::string{sample.body} + "</f>";
+  const auto parts = parse_answer(*protocol, text, tools, {});
+  BOOST_TEST_REQUIRE(parts.size() == 1U);
+  const auto* call = std::get_if<parsed_call>(&parts.front());
+  BOOST_TEST((call != nullptr ? call->arguments : "") == sample.want);
+  auto streamed = std::string{};
+  const auto stream = protocol->stream(tools, {},
+                                       [&](const protocol_event& e) {
+                                         if (const auto* c = std::get_if<stream_call>(&e))
+                                           streamed = c->parsed.arguments;
+                                       },
+                                       {});
+  for (const auto& c : text)
+    stream->write({&c, 1});
+  stream->finish();
+  BOOST_TEST(streamed == sample.want);
 }
 
 BOOST_AUTO_TEST_CASE(value_limit_counts_values_of_aliases) {
