@@ -4,6 +4,8 @@
 // tools/argument_schema.cpp is the complete validator for tool arguments.
 #include "models/json_schema.hpp"
 
+#include "models/pattern_risk.hpp"
+
 #include <re2/re2.h>
 
 #include <algorithm>
@@ -31,54 +33,15 @@ bool lists(const json::array& types, std::string_view name) noexcept {
   return false;
 }
 
-/// Whether a backtracking engine could need exponential time: `(a+)+`, `a+b*` and `\1`, that is,
-/// repetition inside or next to repetition, and back-references. Long patterns count as risky.
-bool is_risky(std::string_view pattern) {
-  constexpr auto pattern_max = std::size_t{128};
-  if (pattern.size() > pattern_max)
-    return true;
-  auto repeated = std::vector<bool>{false}; // for each open group: whether it contains a repetition
-  auto after_repetition = false;
-  for (auto i = std::size_t{0}; i < pattern.size(); ++i) {
-    const auto c = pattern[i];
-    const auto repeats = i + 1 < pattern.size() &&
-                         (pattern[i + 1] == '*' || pattern[i + 1] == '+' || pattern[i + 1] == '{');
-    if (c == '(') {
-      repeated.push_back(false);
-      after_repetition = false;
-      continue;
-    }
-    auto group = false;
-    if (c == ')' && repeated.size() > 1) {
-      group = repeated.back();
-      repeated.pop_back();
-    } else if (c == '\\' && i + 1 < pattern.size()) {
-      if (pattern[i + 1] >= '1' && pattern[i + 1] <= '9')
-        return true;
-      ++i;
-    } else if (c == '[') {
-      const auto end = pattern.find(']', i + 2);
-      i = end == pattern.npos ? pattern.size() - 1 : end;
-    } else if (c == '*' || c == '+' || c == '?') {
-      continue;
-    } else if (c == '{') {
-      const auto end = pattern.find('}', i);
-      i = end == pattern.npos ? pattern.size() - 1 : end;
-      continue;
-    }
-    const auto next = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
-    if (next == '*' || next == '+' || next == '{' || repeats) {
-      if (group || after_repetition)
-        return true;
-      repeated.back() = true;
-      after_repetition = true;
-    } else {
-      after_repetition = false;
-      if (group)
-        repeated.back() = true;
-    }
-  }
-  return false;
+/// Whether JavaScript treats the value as true. false, null, 0 and an empty string are not.
+bool is_truthy(const json::value* v) noexcept {
+  if (v == nullptr || v->is_null())
+    return false;
+  if (const auto* b = v->if_bool())
+    return *b;
+  if (const auto* s = v->if_string())
+    return !s->empty();
+  return !v->is_number() || v->to_number<double>() != 0;
 }
 
 } // namespace
@@ -89,11 +52,14 @@ const json::value* member(const json::value& schema, std::string_view name) noex
 }
 
 const json::value& unwrap(const json::value& schema) noexcept {
-  const auto* inner = member(schema, "jsonSchema");
-  return inner ? *inner : schema;
+  const auto* innermost = &schema;
+  while (const auto* inner = member(*innermost, "jsonSchema"))
+    innermost = inner;
+  return *innermost;
 }
 
-kind kind_of(const json::value& schema) noexcept {
+kind kind_of(const json::value& wrapped) noexcept {
+  const auto& schema = unwrap(wrapped);
   if (const auto* type = member(schema, "type")) {
     for (const auto& [name, k] : names) {
       if (type->is_string() && std::string_view{type->get_string()} == name)
@@ -104,9 +70,9 @@ kind kind_of(const json::value& schema) noexcept {
     if (type->is_string())
       return kind::other;
   }
-  if (member(schema, "properties") || member(schema, "additionalProperties"))
+  if (is_truthy(member(schema, "properties")) || is_truthy(member(schema, "additionalProperties")))
     return kind::object;
-  if (member(schema, "items") || member(schema, "prefixItems"))
+  if (is_truthy(member(schema, "items")) || is_truthy(member(schema, "prefixItems")))
     return kind::array;
   return kind::none;
 }
@@ -141,7 +107,7 @@ std::vector<const json::value*> pattern_schemas(const json::value& schema, std::
     return found;
   for (const auto& entry : patterns->get_object()) {
     const auto pattern = std::string_view{entry.key()};
-    if (is_risky(pattern))
+    if (is_risky_pattern(pattern))
       continue;
     auto options = re2::RE2::Options{};
     options.set_log_errors(false);
@@ -150,6 +116,85 @@ std::vector<const json::value*> pattern_schemas(const json::value& schema, std::
       found.push_back(&entry.value());
   }
   return found;
+}
+
+bool is_false(const json::value& schema) noexcept {
+  return schema.is_bool() && !schema.get_bool();
+}
+
+const json::object* closed_properties(const json::value& schema) noexcept {
+  return kind_of(schema) == kind::object && is_closed(schema) ? properties(schema) : nullptr;
+}
+
+namespace {
+
+/// Whether the schema allows every value: it is absent, `true` or `{}`.
+bool allows_all(const json::value& schema) {
+  const auto* object = schema.if_object();
+  return schema.is_null() || (schema.is_bool() && schema.get_bool()) ||
+         (object != nullptr && object->empty());
+}
+
+bool can_have_at(const json::value& wrapped, std::string_view key, int depth);
+
+/// Whether the combinators of a schema allow a member with this key. False without combinators.
+bool combinators_can_have(const json::value& schema, std::string_view key, int depth) {
+  const auto has_key = [&](const auto& part) { return can_have_at(part, key, depth + 1); };
+  auto found = false;
+  for (const auto* name : {"anyOf", "oneOf", "allOf"}) {
+    const auto* parts = member(schema, name);
+    if (parts == nullptr || !parts->is_array())
+      continue;
+    found = true;
+    const auto& list = parts->get_array();
+    if (name == std::string_view{"allOf"} ? !std::ranges::all_of(list, has_key)
+                                          : !std::ranges::any_of(list, has_key))
+      return false;
+  }
+  return found;
+}
+
+/// Whether the schema describes objects that may have members it does not name.
+bool is_open_object(const json::value& schema) {
+  if (const auto* more = member(schema, "additionalProperties"))
+    return more->is_object() || (more->is_bool() && more->get_bool());
+  if (const auto* type = member(schema, "type")) {
+    const auto* name = type->if_string();
+    const auto* list = type->if_array();
+    if ((name && std::string_view{*name} == "object") || (list && lists(*list, "object")))
+      return true;
+  }
+  const auto* patterns = member(schema, "patternProperties");
+  const auto* required = member(schema, "required");
+  return properties(schema) != nullptr || (patterns && patterns->is_object()) ||
+         (required && required->is_array() && !required->get_array().empty());
+}
+
+/// Whether an object that matches the schema may have a member with this key.
+bool can_have_at(const json::value& wrapped, std::string_view key, int depth) {
+  constexpr auto combinators_max = 5; // deeper schemas are assumed to allow the member
+  const auto& schema = unwrap(wrapped);
+  if (depth > combinators_max || allows_all(schema))
+    return true;
+  if (!schema.is_object())
+    return false;
+  const auto* named = properties(schema);
+  const auto* own = named != nullptr ? named->if_contains(key) : nullptr;
+  const auto patterns = pattern_schemas(schema, key);
+  if ((own != nullptr && is_false(*own)) ||
+      std::ranges::any_of(patterns, [](const auto* p) { return is_false(*p); }))
+    return false;
+  const auto* required = member(schema, "required");
+  const auto is_required =
+      required != nullptr && required->is_array() && lists(required->get_array(), key);
+  return own != nullptr || is_required || !patterns.empty() || is_open_object(schema) ||
+         combinators_can_have(schema, key, depth);
+}
+
+} // namespace
+
+bool can_have(const json::value& schema, std::string_view key) {
+  return can_have_at(schema, key, 0);
 }
 
 } // namespace superstep::schema

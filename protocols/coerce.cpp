@@ -9,6 +9,7 @@
 #include <superstep/base/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -44,17 +45,19 @@ std::optional<json::array> numbered(const json::object& o) {
 
 /// Converts columns to rows: `{a: [1, 2], b: [3, 4]}` becomes `[{a: 1, b: 3}, {a: 2, b: 4}]`.
 /// Nullopt unless the items are objects without additional members, and the columns are lists of
-/// equal length for scalar properties. At least two columns and two rows are needed.
+/// equal length for properties that are neither lists nor objects. At least two columns and two
+/// rows are needed.
 std::optional<json::array> rows(const json::object& o, const json::value& each) {
-  const auto* properties = schema::properties(each);
-  if (o.size() < 2 || properties == nullptr || !schema::is_closed(each))
+  const auto* properties = schema::closed_properties(each);
+  if (o.size() < 2 || properties == nullptr)
     return {};
   auto length = std::size_t{0};
   for (const auto& member : o) {
     const auto* column = member.value().if_array();
     const auto* property = properties->if_contains(member.key());
-    if (!column || column->size() < 2 || (length != 0 && column->size() != length) || !property ||
-        !schema::is_scalar(schema::kind_of(*property)))
+    if (!column || column->size() < 2 || (length != 0 && column->size() != length) || !property)
+      return {};
+    if (const auto k = schema::kind_of(*property); k == kind::array || k == kind::object)
       return {};
     length = column->size();
   }
@@ -67,89 +70,80 @@ std::optional<json::array> rows(const json::object& o, const json::value& each) 
   return items;
 }
 
-/// Whether an object that matches the item schema `each` may have a member with this key.
-bool can_have(const json::value& each, std::string_view key) {
-  if (schema::kind_of(each) == kind::object || schema::kind_of(each) == kind::none) {
-    const auto* properties = schema::properties(each);
-    if (properties && properties->contains(key))
-      return true;
-    if (!each.is_object() || schema::kind_of(each) == kind::none)
-      return false;
-    return !schema::is_closed(each) || !schema::pattern_schemas(each, key).empty();
-  }
-  return false;
-}
-
-/// Removes a superfluous object around a list: `{user: [a, b]}` becomes `[a, b]`. `{user: {…}}`
-/// becomes a list with the inner object or, if items are scalars, with its only value. Nullopt for
-/// other objects, and if the item schema `each` is unknown or allows a member with that key.
-std::optional<json::array> unwrapped(const json::object& o, const json::value& each) {
-  if (o.size() != 1 || !each.is_object() || can_have(each, text::view(o.begin()->key())))
-    return {};
-  const auto& inner = o.begin()->value();
-  if (const auto* list = inner.if_array())
-    return *list;
-  const auto* item = inner.if_object();
-  if (item == nullptr)
-    return {};
-  if (schema::is_scalar(schema::kind_of(each)) && item->size() == 1 &&
-      !item->begin()->value().is_structured())
-    return json::array{item->begin()->value()};
-  return json::array{inner};
-}
-
 /// Converts an object that the model wrote in place of a list. The known forms are `{item: …}`,
-/// `{0: …, 1: …}`, columns instead of rows, and an object around the list. Nullopt for other
-/// objects.
-/// @param each the schema of an item; null if unknown
-std::optional<json::array> items_of(const json::object& o, const json::value& each) {
+/// `{0: …, 1: …}`, and columns instead of rows. Nullopt for other objects.
+/// @param schema of the list
+std::optional<json::array> items_of(const json::object& o, const json::value& schema) {
   if (const auto* item = o.if_contains("item"); item)
     return item->is_array() ? item->get_array() : json::array{*item};
   if (o.empty())
     return {};
   if (auto items = numbered(o))
     return items;
-  if (auto items = rows(o, each))
-    return items;
-  return unwrapped(o, each);
+  const auto* prefix = schema::member(schema, "prefixItems");
+  const auto* each = schema::member(schema, "items");
+  if (each == nullptr || (prefix && prefix->is_array() && !prefix->get_array().empty()))
+    return {};
+  return rows(o, schema::unwrap(*each));
 }
 
-bool is_snake(std::string_view name) {
-  return name.find('_') != name.npos;
+bool is_upper(char c) {
+  return c >= 'A' && c <= 'Z';
 }
 
-bool is_camel(std::string_view name) {
-  auto upper = false;
-  for (const auto c : name)
-    upper = upper || (c >= 'A' && c <= 'Z');
-  return upper && !is_snake(name);
+char upper(char c) {
+  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
 }
 
-std::string plain(std::string_view name) {
+/// Converts `user_name` to `userName`. A leading underscore is removed.
+std::string snake_to_camel(std::string_view name) {
+  const auto first = name.find_first_not_of('_');
+  if (first == name.npos)
+    return std::string{name};
+  name.remove_prefix(first);
+  auto out = std::string{text::lower(name.front())};
+  for (auto i = std::size_t{1}; i < name.size(); ++i) {
+    const auto next = i + 1 < name.size() ? name[i + 1] : '\0';
+    const auto begins_word = text::is_digit(next) || is_upper(next) || (next >= 'a' && next <= 'z');
+    if (name[i] == '_' && begins_word)
+      out += upper(name[++i]);
+    else
+      out += name[i];
+  }
+  return out;
+}
+
+/// Converts `userName` to `user_name`. Adjacent capitals are one word: `userID` is `user_id`.
+std::string camel_to_snake(std::string_view name) {
   auto out = std::string{};
-  for (const auto c : name)
-    if (c != '_')
-      out += text::lower(c);
+  for (auto i = std::size_t{0}; i < name.size(); ++i) {
+    const auto before = i > 0 ? name[i - 1] : '\0';
+    if (is_upper(name[i]) && (text::is_digit(before) || (before >= 'a' && before <= 'z')))
+      out += '_';
+    out += text::lower(name[i]);
+  }
   return out;
 }
 
 bool differ_by_case_style(std::string_view from, std::string_view to) {
-  return ((is_snake(from) && is_camel(to)) || (is_camel(from) && is_snake(to))) &&
-         plain(from) == plain(to);
+  if (from.find('_') != from.npos)
+    return snake_to_camel(from) == to;
+  return to.find('_') != to.npos && camel_to_snake(from) == to;
 }
 
 bool differ_by_s(std::string_view a, std::string_view b) {
-  return (a.size() == b.size() + 1 && a.ends_with('s') && a.starts_with(b)) ||
-         (b.size() == a.size() + 1 && b.ends_with('s') && b.starts_with(a));
+  if (a.size() < b.size())
+    std::swap(a, b);
+  return b.size() > 1 && a.size() == b.size() + 1 && a.ends_with('s') && a.starts_with(b);
 }
 
 /// Renames a misspelled member: `user_name` where the schema requires `userName`, or `tag` where it
 /// requires the list `tags`. Renames only if the schema forbids additional members, exactly one
 /// required member is missing, and exactly one member is unknown.
 void rename_member(json::object& o, const json::value& schema) {
-  const auto* properties = schema::properties(schema);
+  const auto* properties = schema::closed_properties(schema);
   const auto* required = schema::member(schema, "required");
-  if (properties == nullptr || !schema::is_closed(schema) || !required || !required->is_array())
+  if (properties == nullptr || !required || !required->is_array())
     return;
   auto missing = std::string{};
   auto missing_count = 0;
@@ -160,18 +154,20 @@ void rename_member(json::object& o, const json::value& schema) {
     }
   const json::key_value_pair* stray = nullptr;
   auto stray_count = 0;
-  for (const auto& member : o)
-    if (!properties->contains(member.key()) &&
-        schema::pattern_schemas(schema, text::view(member.key())).empty()) {
+  for (const auto& member : o) {
+    if (properties->contains(member.key()))
+      continue;
+    const auto patterns = schema::pattern_schemas(schema, text::view(member.key()));
+    if (std::ranges::all_of(patterns, [](const auto* p) { return schema::is_false(*p); })) {
       stray = &member;
       ++stray_count;
     }
+  }
   if (missing_count != 1 || stray_count != 1)
     return;
   const auto* target = properties->if_contains(missing);
   const auto from = text::view(stray->key());
-  const auto list = target && schema::kind_of(schema::unwrap(*target)) == schema::kind::array &&
-                    stray->value().is_array();
+  const auto list = target && schema::kind_of(*target) == kind::array && stray->value().is_array();
   if (target == nullptr ||
       !(differ_by_case_style(from, missing) || (list && differ_by_s(from, missing))))
     return;
@@ -183,8 +179,6 @@ void rename_member(json::object& o, const json::value& schema) {
                     std::move(member.value()));
   o = std::move(renamed);
 }
-
-using schema::kind;
 
 // Parsers bound the depth of values and schemas. This limit bounds the depth of JSON inside strings
 // inside JSON.
@@ -210,10 +204,10 @@ std::optional<json::value> quoted_json_of(std::string_view text, char open) {
 }
 
 /// Converts a string without a schema to a boolean, a number, a list or an object if the text looks
-/// like one.
-json::value guess(json::value v, int depth) {
+/// like one. The members of a list or an object are not converted.
+json::value guess(json::value v) {
   auto* s = v.if_string();
-  if (s == nullptr || depth > depth_max)
+  if (s == nullptr)
     return v;
   const auto trimmed = text::trim(text::view(*s));
   if (const auto b = text::boolean_of(trimmed))
@@ -223,52 +217,49 @@ json::value guess(json::value v, int depth) {
   const auto wrapped = (trimmed.starts_with('{') && trimmed.ends_with('}')) ||
                        (trimmed.starts_with('[') && trimmed.ends_with(']'));
   auto parsed = wrapped ? json_of(trimmed, trimmed.front()) : std::nullopt;
-  if (!parsed)
-    return v;
-  if (auto* items = parsed->if_array())
-    for (auto& item : *items)
-      item = guess(std::move(item), depth + 1);
-  else if (auto* members = parsed->if_object())
-    for (auto& member : *members)
-      member.value() = guess(std::move(member.value()), depth + 1);
-  return std::move(*parsed);
+  return parsed ? std::move(*parsed) : v;
 }
 
-/// Finds the enum member that the model meant: the text differs only in quotes around it or in
-/// white space. Nullopt if no member or more than one member fits, or if the text already is a
-/// member.
-std::optional<std::string> enum_member(std::string_view s, const json::value& schema) {
-  const auto* list = schema::member(schema, "enum");
-  if (list == nullptr || !list->is_array())
-    return {};
-  const auto& members = list->get_array();
-  if (!std::ranges::all_of(members, [](const auto& m) { return m.is_string(); }))
-    return {};
-  const auto is_member = [&](std::string_view text) {
-    return std::ranges::any_of(members,
-                               [&](const auto& m) { return text::view(m.get_string()) == text; });
-  };
-  if (is_member(s))
-    return {};
-  const auto trimmed = text::trim(s);
-  if (trimmed.size() >= 2 && trimmed.front() == trimmed.back() &&
-      (trimmed.front() == '"' || trimmed.front() == '\'')) {
-    const auto inner = trimmed.substr(1, trimmed.size() - 2);
-    if (is_member(inner))
-      return std::string{inner};
-  }
+/// Returns the only enum member that equals the text without white space; null if no member or more
+/// than one member does.
+const json::string* member_without_spaces(std::string_view s, const json::array& members) {
   const auto dense = text::without_spaces(s);
+  const json::string* found = nullptr;
   if (dense.size() == s.size())
-    return {};
-  auto found = std::optional<std::string>{};
+    return found;
   for (const auto& m : members) {
     if (text::without_spaces(text::view(m.get_string())) != dense)
       continue;
-    if (found)
-      return {};
-    found = std::string{text::view(m.get_string())};
+    if (found != nullptr)
+      return nullptr;
+    found = &m.get_string();
   }
   return found;
+}
+
+/// Finds the enum member that the model meant: the text differs only in quotes around it or in
+/// white space. Null if no member or more than one member fits, or if the text already is a member.
+/// @param s the text without white space at its ends
+const json::string* enum_member(std::string_view s, const json::value& schema) {
+  const auto* list = schema::member(schema, "enum");
+  if (list == nullptr || !list->is_array())
+    return nullptr;
+  const auto& members = list->get_array();
+  if (!std::ranges::all_of(members, [](const auto& m) { return m.is_string(); }))
+    return nullptr;
+  const auto count = [&](std::string_view text) {
+    return std::ranges::count_if(members,
+                                 [&](const auto& m) { return text::view(m.get_string()) == text; });
+  };
+  const auto is_quoted =
+      s.size() >= 2 && s.front() == s.back() && (s.front() == '"' || s.front() == '\'');
+  const auto inner = is_quoted ? s.substr(1, s.size() - 2) : s;
+  if (count(inner) == 1)
+    return &std::ranges::find(members, json::string_view{inner.data(), inner.size()},
+                              [](const auto& m) { return json::string_view{m.get_string()}; })
+                ->get_string();
+  const auto* found = member_without_spaces(s, members);
+  return found != nullptr || !is_quoted ? found : member_without_spaces(inner, members);
 }
 
 json::value coerce_in(json::value v, const json::value& schema, int depth);
@@ -278,16 +269,19 @@ json::value coerce_member(std::string_view key, json::value v, const json::value
   const auto* properties = schema::properties(schema);
   const auto* own = properties ? properties->if_contains(key) : nullptr;
   const auto patterns = schema::pattern_schemas(schema, key);
-  if (own)
+  if (own && !own->is_bool())
     v = coerce_in(std::move(v), *own, depth);
   for (const auto* pattern : patterns)
-    v = coerce_in(std::move(v), *pattern, depth);
+    if (!pattern->is_bool())
+      v = coerce_in(std::move(v), *pattern, depth);
   if (own || !patterns.empty())
     return v;
   const auto* more = schema::member(schema, "additionalProperties");
   if (more == nullptr)
-    return guess(std::move(v), depth);
-  return more->is_object() ? coerce_in(std::move(v), *more, depth) : v;
+    return guess(std::move(v));
+  if (more->is_object())
+    return coerce_in(std::move(v), *more, depth);
+  return more->is_bool() ? v : guess(std::move(v));
 }
 
 json::value coerce_object(json::object o, const json::value& schema, int depth) {
@@ -321,7 +315,7 @@ json::value coerce_items(json::array items, const json::value& schema, int depth
     else if (each)
       items[i] = coerce_in(std::move(items[i]), *each, depth + 1);
     else
-      items[i] = guess(std::move(items[i]), depth + 1);
+      items[i] = guess(std::move(items[i]));
   }
   return items;
 }
@@ -367,8 +361,8 @@ json::value coerce_string(json::value v, const json::value& schema, int depth) {
   default:
     break;
   }
-  if (const auto member = enum_member(s, schema))
-    return json::value(*member);
+  if (const auto* member = enum_member(trimmed, schema))
+    return *member;
   return v;
 }
 
@@ -379,18 +373,52 @@ bool fits(const json::value& v, kind k) {
   case kind::boolean:
     return v.is_bool();
   case kind::integer:
-    return v.is_int64() || v.is_uint64();
+    return v.is_number() && std::trunc(v.to_number<double>()) == v.to_number<double>();
   default:
     return v.is_number();
   }
+}
+
+/// Converts an object with one scalar member to this member, if the schema is that of a scalar and
+/// the converted member fits.
+std::optional<json::value> only_scalar(const json::object& o, const json::value& schema,
+                                       int depth) {
+  const auto k = schema::kind_of(schema);
+  if (o.size() != 1 || !schema::is_scalar(k) || o.begin()->value().is_structured())
+    return {};
+  auto inner = coerce_in(o.begin()->value(), schema, depth + 1);
+  return fits(inner, k) ? std::optional{std::move(inner)} : std::nullopt;
+}
+
+/// Removes a superfluous object around a list: `{user: [a, b]}` becomes `[a, b]`. `{user: {…}}`
+/// becomes a list with the inner object or, if items are scalars, with its only value. Nullopt for
+/// other objects, and if the item schema `each` allows a member with that key.
+std::optional<json::array> unwrapped(const json::object& o, const json::value& each, int depth) {
+  if (o.size() != 1 || schema::can_have(each, text::view(o.begin()->key())))
+    return {};
+  const auto& inner = o.begin()->value();
+  auto items = json::array{};
+  if (const auto* list = inner.if_array()) {
+    for (const auto& item : *list)
+      items.push_back(coerce_in(item, each, depth + 1));
+    return items;
+  }
+  const auto* object = inner.if_object();
+  if (object == nullptr)
+    return {};
+  auto scalar = only_scalar(*object, each, depth + 1);
+  items.push_back(scalar ? std::move(*scalar) : coerce_in(inner, each, depth + 1));
+  return items;
 }
 
 json::value coerce_to_list(json::value v, const json::value& schema, int depth) {
   const auto* each = schema::member(schema, "items");
   auto items = json::array{};
   if (auto* o = v.if_object()) {
-    if (auto found = items_of(*o, each ? schema::unwrap(*each) : json::value{}))
+    if (auto found = items_of(*o, schema))
       return coerce_items(std::move(*found), schema, depth);
+    if (auto found = each ? unwrapped(*o, *each, depth) : std::nullopt)
+      return std::move(*found);
     if (each && schema::kind_of(*each) == kind::array) {
       items.push_back(std::move(v));
       return items;
@@ -400,8 +428,7 @@ json::value coerce_to_list(json::value v, const json::value& schema, int depth) 
     items.push_back(coerce_in(std::move(v), prefix->get_array().front(), depth + 1));
     return items;
   }
-  items.push_back(each ? coerce_in(std::move(v), *each, depth + 1)
-                       : guess(std::move(v), depth + 1));
+  items.push_back(each ? coerce_in(std::move(v), *each, depth + 1) : guess(std::move(v)));
   return items;
 }
 
@@ -410,10 +437,10 @@ json::value coerce_in(json::value v, const json::value& wrapped, int depth) {
   if (depth > depth_max)
     return v;
   if (!schema.is_object())
-    return guess(std::move(v), depth);
+    return guess(std::move(v));
   if (const auto* all = schema::member(schema, "allOf"); all && all->is_array())
     for (const auto& part : all->get_array())
-      if (part.is_object() && schema::is_closed(part))
+      if (schema::closed_properties(schema::unwrap(part)) != nullptr)
         v = coerce_in(std::move(v), part, depth + 1);
   if (v.is_null() && schema::allows_null(schema))
     return v;
@@ -430,13 +457,8 @@ json::value coerce_in(json::value v, const json::value& wrapped, int depth) {
   auto* o = v.if_object();
   if (o && k == kind::object)
     return coerce_object(std::move(*o), schema, depth);
-  if (o && schema::is_scalar(k) && o->size() == 1) {
-    const auto& only = o->begin()->value();
-    if (!only.is_structured() && !only.is_null())
-      if (auto inner = coerce_in(only, schema, depth + 1); fits(inner, k))
-        return inner;
-  }
-  return v;
+  auto scalar = o ? only_scalar(*o, schema, depth) : std::nullopt;
+  return scalar ? std::move(*scalar) : v;
 }
 
 } // namespace
