@@ -251,6 +251,8 @@ const json::string* enum_member(std::string_view s, const json::value& schema) {
     return std::ranges::count_if(members,
                                  [&](const auto& m) { return text::view(m.get_string()) == text; });
   };
+  if (count(s) > 0)
+    return nullptr;
   const auto is_quoted =
       s.size() >= 2 && s.front() == s.back() && (s.front() == '"' || s.front() == '\'');
   const auto inner = is_quoted ? s.substr(1, s.size() - 2) : s;

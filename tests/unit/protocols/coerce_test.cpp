@@ -42,7 +42,7 @@ const auto unknown = std::vector<conversion>{
 };
 
 const auto enums = std::vector<conversion>{
-    {R"({"type":"string","enum":["fast"]})", R"(" fast ")", R"("fast")"},
+    {R"({"type":"string","enum":["fast"]})", R"(" fast ")", R"(" fast ")"},
     {R"({"type":"string","enum":["fast"]})", R"(" 'fast' ")", R"("fast")"},
     {R"({"type":"string","enum":["slow mode"]})", R"("\"slow  mode\"")", R"("slow mode")"},
     {R"({"type":"string","enum":["slow mode"]})", R"("slow  mode")", R"("slow mode")"},

@@ -37,9 +37,9 @@ constexpr auto shell =
         "cwd":{"type":"string"}})";
 
 const auto shown_cases = std::vector<shown_case>{
-    // Enum values written with other white space or in quotes.
+    // Enum values written with other white space or in quotes. White space around a member is kept.
     {"morph_xml", "<pace>very   slow</pace>", R"({"pace":"very slow"})", plain},
-    {"morph_xml", "<pace> brisk </pace>", R"({"pace":"brisk"})", plain},
+    {"morph_xml", "<pace> brisk </pace>", R"({"pace":" brisk "})", plain},
     {"morph_xml", "<pace>'very fast'</pace>", R"({"pace":"very fast"})", plain},
     {"morph_xml", "<pace>none of them</pace>", R"({"pace":"none of them"})", plain},
     {"qwen3_coder", "<parameter=pace>\nvery\n slow\n</parameter>", R"({"pace":"very slow"})",
