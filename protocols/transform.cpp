@@ -64,19 +64,21 @@ json::array assistant_parts(const tool_protocol& protocol, json::array parts,
         on_error({"unknown-assistant-content", "", to_text(part)});
     }
   }
+  if (is_all_text(out))
+    return json::array{text_part(joined(out))};
   return out;
 }
 
 std::string approval(const json::object& part) {
   const auto* approved = part.if_contains("approved");
-  if (approved && approved->is_bool() && approved->get_bool())
-    return "[Tool Approval Approved]";
+  const auto is_approved = approved && approved->is_bool() && approved->get_bool();
   const auto reason = std::string{text::member_text(part, "reason")};
-  return "[Tool Approval Denied" + (reason.empty() ? reason : ": " + reason) + ']';
+  return std::string{"[Tool Approval "} + (is_approved ? "Approved" : "Denied") +
+         (reason.empty() ? reason : ": " + reason) + ']';
 }
 
 /// Converts the parts of a tool message: first the results, then the user's decisions about calls
-/// that needed approval.
+/// that needed approval. A message without such parts becomes an empty text.
 json::array tool_parts(const tool_protocol& protocol, const json::array& parts) {
   auto sections = json::array{};
   for (const auto& part : parts) {
@@ -92,21 +94,30 @@ json::array tool_parts(const tool_protocol& protocol, const json::array& parts) 
   for (const auto& part : parts)
     if (is_a(part, "tool-approval-response"))
       sections.push_back(text_part(approval(part.get_object())));
+  if (sections.empty())
+    sections.push_back(text_part(""));
   return sections;
 }
 
+/// Returns the text of a system message. Parts that are no text are left out.
+std::string system_text(json::value& message) {
+  const auto* parts = parts_of(message);
+  if (parts == nullptr)
+    return std::string{text::member_text(message.get_object(), "content")};
+  auto texts = json::array{};
+  for (const auto& part : *parts)
+    if (is_a(part, "text") && !text::member_text(part.get_object(), "text").empty())
+      texts.push_back(part);
+  return joined(texts);
+}
+
 void add_system_text(json::array& messages, std::string_view prompt) {
-  if (prompt.empty())
+  if (text::trim(prompt).empty())
     return;
   for (auto& message : messages) {
     if (role_of(message) != "system")
       continue;
-    auto content = std::string{text::member_text(message.get_object(), "content")};
-    if (const auto* parts = parts_of(message); parts && is_all_text(*parts))
-      content = joined(*parts);
-    content += content.empty() ? "" : "\n\n";
-    content += prompt;
-    message.get_object()["content"] = content;
+    message.get_object()["content"] = system_text(message) + "\n\n" + std::string{prompt};
     return;
   }
   auto system = json::object{{"role", "system"}};
@@ -114,7 +125,20 @@ void add_system_text(json::array& messages, std::string_view prompt) {
   messages.push_back(std::move(system));
 }
 
-/// Merges adjacent user messages that contain only text. Models expect alternating roles.
+/// Replaces several texts of a message by one, with a line for each.
+void join_text(json::value& message) {
+  auto* parts = parts_of(message);
+  if (parts == nullptr || parts->size() < 2 || !is_all_text(*parts))
+    return;
+  const auto text = joined(*parts);
+  if (role_of(message) == "system")
+    message.get_object()["content"] = text;
+  else
+    *parts = json::array{text_part(text)};
+}
+
+/// Merges adjacent user messages that contain only text, also empty text. Models expect alternating
+/// roles.
 json::array merge_user_messages(json::array messages) {
   const auto is_user_text = [](json::value& message) {
     const auto* parts = parts_of(message);
@@ -122,24 +146,14 @@ json::array merge_user_messages(json::array messages) {
   };
   auto out = json::array{};
   for (auto& message : messages) {
-    if (!out.empty() && is_user_text(message) && is_user_text(out.back())) {
-      auto& parts = *parts_of(out.back());
-      auto more = std::move(*parts_of(message));
-      parts.insert(parts.end(), std::make_move_iterator(more.begin()),
-                   std::make_move_iterator(more.end()));
+    if (out.empty() || !is_user_text(message) || !is_user_text(out.back())) {
+      out.push_back(std::move(message));
       continue;
     }
-    out.push_back(std::move(message));
+    const auto text = joined(*parts_of(out.back())) + '\n' + joined(*parts_of(message));
+    out.back() = json::object{{"role", "user"}, {"content", json::array{text_part(text)}}};
   }
   return out;
-}
-
-void join_text(json::value& message) {
-  auto* parts = parts_of(message);
-  if (parts && parts->size() > 1 && is_all_text(*parts)) {
-    auto text = joined(*parts);
-    *parts = json::array{text_part(text)};
-  }
 }
 
 std::string id_text(const json::object& part) {
@@ -159,7 +173,7 @@ std::string placeholder(const json::object& part) {
     return "[Image: " + in("mediaType") + ']';
   if (type == "image-url")
     return "[Image URL: " + in("url") + ']';
-  if (type == "image-file-id" || type == "image-id")
+  if (type == "image-file-id")
     return "[Image ID: " + id_text(part) + ']';
   if (type == "file-data") {
     const auto name = in("filename");
@@ -233,10 +247,9 @@ json::array transform_prompt(const tool_protocol& protocol, json::array messages
       message.get_object()["content"] = std::move(sections);
     }
   }
-  messages = merge_user_messages(std::move(messages));
   for (auto& message : messages)
-    if (role_of(message) != "system")
-      join_text(message);
+    join_text(message);
+  messages = merge_user_messages(std::move(messages));
   add_system_text(messages, tools_prompt);
   return messages;
 }
