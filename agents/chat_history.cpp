@@ -67,6 +67,10 @@ call_ids answered_calls(const message_list& messages, std::size_t from) {
   return ids;
 }
 
+bool is_answered(const tool_call& call, const call_ids& answered) {
+  return std::ranges::binary_search(answered, std::string_view{call.id});
+}
+
 const message* last_ai_message(const message_list& messages) {
   const auto i = last_ai_index(messages);
   return i < messages.size() ? &messages[i] : nullptr;

@@ -21,6 +21,9 @@ using call_ids = boost::container::small_vector<std::string_view, 16>;
 /// Returns the ids of the calls that the messages from index `from` on answer.
 [[nodiscard]] call_ids answered_calls(const message_list& messages, std::size_t from);
 
+/// Whether the call is one of those that answered_calls() has returned.
+[[nodiscard]] bool is_answered(const tool_call& call, const call_ids& answered);
+
 /// Returns the latest message of type ai, or nullptr.
 [[nodiscard]] const message* last_ai_message(const message_list& messages);
 

@@ -4,13 +4,13 @@
 #include "agents/review_parts.hpp"
 #include "tools/failed_call.hpp"
 
-#include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/agents/prebuilt_middleware.hpp>
 
-#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <stdexcept>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace superstep {
@@ -19,41 +19,58 @@ namespace {
 
 using review_options_ptr = std::shared_ptr<const review_options>;
 
-std::vector<tool_call> calls_to_review(const message_list& messages,
-                                       const review_options& options) {
-  auto calls = react::pending_calls(messages);
-  std::erase_if(calls, [&](const auto& call) { return !reviews::is_meant(call, options); });
-  return calls;
+/// Returns the indices of the calls of the answer that wait for a review. Some servers use one id
+/// for several calls, so ids do not identify calls.
+std::vector<std::size_t> calls_to_review(const message_list& messages,
+                                         const review_options& options) {
+  auto out = std::vector<std::size_t>{};
+  const auto position = last_ai_index(messages);
+  if (position == messages.size())
+    return out;
+  const auto& calls = messages[position].tool_calls;
+  const auto answered = answered_calls(messages, position + 1);
+  for (auto i = std::size_t{0}; i < calls.size(); ++i)
+    if (reviews::is_meant(calls[i], options) && !is_answered(calls[i], answered))
+      out.push_back(i);
+  return out;
 }
 
-message rejection(const tool_call& call) {
-  return failed_call(call,
-                     "User rejected the tool call for `" + call.name + "` with id " + call.id);
+message rejection(const tool_call& call, std::string reason) {
+  return failed_call(call, reason.empty() ? "User rejected the tool call for `" + call.name +
+                                                "` with id " + call.id
+                                          : std::move(reason));
 }
 
 /// Returns the answer with its calls as edited, and tool messages for rejected or answered calls.
-message_step decided(const message_list& messages, const std::vector<tool_call>& calls,
+message_step decided(const message_list& messages, const std::vector<std::size_t>& indices,
                      const json::value& answer, const review_options& options) {
   const auto said = answer.is_array() ? answer.get_array() : json::array(1, answer);
-  if (said.size() != calls.size())
+  if (said.size() != indices.size())
     throw std::invalid_argument{"Number of human decisions (" + std::to_string(said.size()) +
                                 ") does not match number of hanging tool calls (" +
-                                std::to_string(calls.size()) + ")."};
+                                std::to_string(indices.size()) + ")."};
   auto revised = *last_ai_message(messages);
   auto is_revised = false;
   auto answers = std::vector<message>{};
-  for (auto i = std::size_t{0}; i < calls.size(); ++i) {
-    auto response = reviews::read_response(said[i], options);
-    if (response.type == human_response::kind::ignore) {
-      answers.push_back(rejection(calls[i]));
-    } else if (auto* edited = std::get_if<action_request>(&response.args)) {
-      auto& call = *std::ranges::find(revised.tool_calls, calls[i].id, &tool_call::id);
-      call.name = std::move(edited->action);
-      call.args = std::move(edited->args);
+  for (auto i = std::size_t{0}; i < indices.size(); ++i) {
+    auto& call = revised.tool_calls[indices[i]];
+    auto response = reviews::read_response(said[i], call, options);
+    switch (response.type) {
+    case human_response::kind::accept:
+      break;
+    case human_response::kind::ignore:
+      answers.push_back(rejection(call, reviews::reason_of(response)));
+      break;
+    case human_response::kind::response:
+      answers.push_back(
+          tool_message(std::get<std::string>(std::move(response.args)), call.id, call.name));
+      break;
+    case human_response::kind::edit:
+      auto& edited = std::get<action_request>(response.args);
+      call.name = std::move(edited.action);
+      call.args = std::move(edited.args);
       is_revised = true;
-    } else if (auto* words = std::get_if<std::string>(&response.args);
-               words != nullptr && response.type == human_response::kind::response) {
-      answers.push_back(tool_message(std::move(*words), calls[i].id, calls[i].name));
+      break;
     }
   }
   auto out = message_step{};
@@ -65,15 +82,16 @@ message_step decided(const message_list& messages, const std::vector<tool_call>&
 }
 
 task<message_step> review(review_options_ptr options, const message_list& messages, runtime rt) {
-  const auto calls = calls_to_review(messages, *options);
-  if (calls.empty())
+  const auto indices = calls_to_review(messages, *options);
+  if (indices.empty())
     co_return message_step{};
   auto asked = json::array{};
-  for (const auto& call : calls)
-    asked.emplace_back(to_json(reviews::question_about(call, *options)));
+  const auto& calls = last_ai_message(messages)->tool_calls;
+  for (const auto index : indices)
+    asked.emplace_back(to_json(reviews::question_about(calls[index], *options)));
   auto asking = rt.interrupt(json::value(std::move(asked)));
   const auto answer = co_await asking;
-  co_return decided(messages, calls, answer, *options);
+  co_return decided(messages, indices, answer, *options);
 }
 
 } // namespace

@@ -41,12 +41,13 @@ struct review_options {
 ///
 /// The run is interrupted with a list of one human_interrupt and resumes with a human_response or a
 /// list of one. An accepted call runs; an edited call runs with the new arguments. A response in
-/// words replaces the tool's result. The answer to an ignored call states that it was ignored.
+/// words replaces the tool's result. The answer to an ignored call states that it was ignored, with
+/// the text of the response as the reason.
 ///
-/// A response that the config does not allow, that names another tool, or that is malformed,
-/// becomes the error of the call, which the model reads. Calls of unknown tools are not reviewed.
-/// The tool node must be run by a graph, and the run can resume only if that graph has a
-/// checkpointer.
+/// A response that the config does not allow, that names another tool, whose arguments do not match
+/// its type, or that is malformed, becomes the error of the call, which the model reads. Calls of
+/// unknown tools are not reviewed. The tool node must be run by a graph, and the run can resume
+/// only if that graph has a checkpointer.
 /// @param options see review_options
 /// @return the interceptor; any number of runs may use it at once
 [[nodiscard]] tool_interceptor review_calls(review_options options = {});
@@ -226,11 +227,13 @@ struct context_editing_options {
 /// with a list of human_interrupts, one for each call to review, and resumes with a list of as many
 /// human_responses in the same order. An accepted call runs; an edited call runs with the tool name
 /// and arguments of the edit. A response in words replaces the tool's result. The answer to an
-/// ignored call states that the user rejected it. May be called from any thread.
+/// ignored call states that the user rejected it, or is the text of the response. May be called
+/// from any thread.
 ///
 /// All calls of an answer are reviewed at once; review_calls() reviews each call separately. A
-/// response that the config does not allow, or a different number of responses, fails the run with
-/// std::invalid_argument. The run can resume only if the agent has a checkpointer.
+/// response that the config does not allow, whose arguments do not match its type, or a different
+/// number of responses, fails the run with std::invalid_argument. The run can resume only if the
+/// agent has a checkpointer.
 /// @param options see review_options
 /// @return the middleware; any number of runs may use it at once
 ///

@@ -45,7 +45,8 @@ struct human_response {
   /// The ways to answer.
   enum class kind { accept, ignore, response, edit };
   kind type = kind::accept; ///< the way of this answer
-  /// Empty for accept and ignore, a text for response, the changed action for edit.
+  /// Empty for accept, empty or the reason for ignore, a text for response, the changed action for
+  /// edit. Some clients repeat the action to accept or ignore it.
   std::variant<std::monostate, std::string, action_request> args;
   friend bool operator==(const human_response&, const human_response&) = default;
 };

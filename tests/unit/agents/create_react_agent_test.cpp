@@ -326,6 +326,25 @@ const auto reviews = std::vector<review_case>{
     {R"([{"type":"edit","args":{"action":"shout","args":{}}}])",
      "Error: ValueError(\"invalid answer to a review: the call of 'echo' cannot be changed to "
      "a call of 'shout'\")\n Please fix your mistakes."},
+    {R"([{"type":"accept","args":{"action":"echo","args":{"text":"x"}}}])", "x"},
+    {R"([{"type":"ignore","args":"too late"}])", "The call was ignored: too late"},
+    {R"([{"type":"ignore","args":""}])", "The call was ignored."},
+    {R"([{"type":"accept","args":{"action":"echo","args":{"text":"y"}}}])",
+     "Error: ValueError('invalid answer to a review: the action differs from the call; use an edit "
+     "to change the call')\n Please fix your mistakes."},
+    {R"([{"type":"accept","args":"no"}])",
+     "Error: ValueError('invalid answer to a review: an accepted call has no text; use a response "
+     "or an edit')\n Please fix your mistakes."},
+    {R"([{"type":"edit"}])", "Error: ValueError('invalid answer to a review: an edit requires the "
+                             "changed action as args')\n Please fix your mistakes."},
+    {R"([{"type":"edit","args":"y"}])",
+     "Error: ValueError('invalid answer to a review: an edit requires the changed action as "
+     "args')\n Please fix your mistakes."},
+    {R"([{"type":"response"}])", "Error: ValueError('invalid answer to a review: a response "
+                                 "requires a text as args')\n Please fix your mistakes."},
+    {R"([{"type":"response","args":{"action":"echo","args":{"text":"y"}}}])",
+     "Error: ValueError('invalid answer to a review: a response requires a text as args')\n "
+     "Please fix your mistakes."},
 };
 
 } // namespace

@@ -198,6 +198,46 @@ BOOST_AUTO_TEST_CASE(all_calls_of_answer_are_reviewed_together) {
   BOOST_TEST(ended.state.messages[2].is_error);
 }
 
+BOOST_AUTO_TEST_CASE(reason_of_rejection_becomes_result_of_call) {
+  auto talk = reviewed({});
+  static_cast<void>(talk.say("question"));
+  const auto ended =
+      talk.answer(parse_json(R"([{"type":"ignore","args":"too expensive"},{"type":"ignore"},)"
+                             R"({"type":"accept"}])")
+                      .value());
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(said(ended) == "question\n\ntoo expensive\n"
+                            "User rejected the tool call for `shout` with id c2\nthree\ndone");
+  BOOST_TEST(ended.state.messages[2].is_error);
+}
+
+BOOST_AUTO_TEST_CASE(edits_change_the_reviewed_of_calls_with_one_id) {
+  auto twice = calling("echo", "c1", "one");
+  twice.tool_calls.push_back(calling("echo", "c1", "two").tool_calls[0]);
+  auto talk = conversation{with(scripted({twice, ai_message("done")}), human_in_the_loop({}))};
+  static_cast<void>(talk.say("question"));
+  const auto ended = talk.answer(
+      parse_json(
+          R"([{"type":"accept"},{"type":"edit","args":{"action":"echo","args":{"text":"TWO"}}}])")
+          .value());
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(said(ended) == "question\n\none\nTWO\ndone");
+}
+
+BOOST_AUTO_TEST_CASE(accepted_action_may_repeat_numbers_in_another_form) {
+  auto counted = calling("echo", "c1", "one");
+  counted.tool_calls[0].args["times"] =
+      json::array{2.0, json::object{{"of", 9'007'199'254'740'993}}};
+  auto talk = conversation{with(scripted({counted, ai_message("done")}), human_in_the_loop({}))};
+  static_cast<void>(talk.say("question"));
+  const auto ended =
+      talk.answer(parse_json(R"({"type":"accept","args":{"action":"echo",)"
+                             R"("args":{"times":[2,{"of":9007199254740992}],"text":"one"}}})")
+                      .value());
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(ended.state.messages.back().content == "done");
+}
+
 BOOST_AUTO_TEST_CASE(model_continues_when_all_calls_are_rejected) {
   auto talk = reviewed({});
   static_cast<void>(talk.say("question"));
@@ -227,7 +267,16 @@ BOOST_AUTO_TEST_CASE(invalid_review_responses_fail_run) {
        {std::pair{R"([{"type":"accept"}])",
                   "Number of human decisions (1) does not match number of hanging tool calls (3)."},
         std::pair{R"([{"type":"accept"},{"type":"ignore"},{"type":"accept"}])",
-                  "the review does not allow this type of answer"}}) {
+                  "the review does not allow this type of answer"},
+        std::pair{R"([{"type":"edit"},{"type":"accept"},{"type":"accept"}])",
+                  "an edit requires the changed action as args"},
+        std::pair{R"([{"type":"response"},{"type":"accept"},{"type":"accept"}])",
+                  "a response requires a text as args"},
+        std::pair{R"([{"type":"accept","args":"no"},{"type":"accept"},{"type":"accept"}])",
+                  "an accepted call has no text; use a response or an edit"},
+        std::pair{R"([{"type":"accept","args":{"action":"echo","args":{"text":"ONE"}}},)"
+                  R"({"type":"accept"},{"type":"accept"}])",
+                  "the action differs from the call; use an edit to change the call"}}) {
     auto talk = reviewed(which);
     static_cast<void>(talk.say("question"));
     const auto ended = talk.answer(parse_json(answer).value());
