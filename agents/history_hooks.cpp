@@ -4,6 +4,7 @@
 #include "agents/history_hooks.hpp"
 
 #include "agents/run_of_request.hpp"
+#include "models/providers/answer_end.hpp"
 
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/messages/history.hpp>
@@ -66,8 +67,8 @@ message_list fitting_part(const message_list& messages, std::int64_t tokens_max)
 }
 
 /// Asks the model for a summary of the messages.
-task<std::string> ask_for_summary(chat_model_ptr model, std::string prompt, message_list messages,
-                                  runtime rt) {
+task<message> ask_for_summary(chat_model_ptr model, std::string prompt, message_list messages,
+                              runtime rt) {
   auto request = model_request{};
   request.system = std::make_shared<const message>(system_message(std::move(prompt)));
   request.messages.push_back(human_message(buffer_string(messages)));
@@ -79,17 +80,17 @@ task<std::string> ask_for_summary(chat_model_ptr model, std::string prompt, mess
   auto answer = co_await asking;
   if (!answer)
     throw model_error{answer.error()};
-  co_return text_of(*answer);
+  co_return *std::move(answer);
 }
 
-/// Returns the update that replaces all messages before `kept_from` by a summary.
-update<chat_state> replaced(const message_list& messages, std::size_t kept_from,
-                            const std::string& summary) {
+/// Returns the list that replaces all messages before `kept_from` by a summary.
+message_list replaced(const message_list& messages, std::size_t kept_from,
+                      const std::string& summary) {
   auto out = message_list{};
   out.push_back(remove_message(std::string{remove_all_messages}));
   out.push_back(human_message("A summary of the conversation so far:\n" + summary));
   append_part(out, messages, kept_from, messages.size());
-  return update{set<&chat_state::messages>(std::move(out))};
+  return out;
 }
 
 task<update<chat_state>> summarise(std::shared_ptr<const summary_spec> options,
@@ -104,12 +105,23 @@ task<update<chat_state>> summarise(std::shared_ptr<const summary_spec> options,
     co_return written;
   auto asking =
       ask_for_summary(std::move(model), options->prompt, part_of(messages, 0, kept_from), rt);
-  const auto summary = co_await asking;
-  written = replaced(messages, kept_from, summary);
+  const auto answer = co_await asking;
+  if (answer.usage)
+    written.add(set<&chat_state::usage>(token_usage{*answer.usage}));
+  if (const auto summary = summary_in(answer))
+    written.add(set<&chat_state::messages>(replaced(messages, kept_from, *summary)));
   co_return written;
 }
 
 } // namespace
+
+std::optional<std::string> summary_in(const message& answer) {
+  auto text = text_of(answer);
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos ||
+      !providers::why_cut(answer.response_metadata).empty())
+    return std::nullopt;
+  return text;
+}
 
 agent_hook<chat_state> make_trim_hook(const trim_spec& options) {
   return [tokens = options.tokens_max](const chat_state& state, runtime) {

@@ -372,8 +372,8 @@ struct summarisation_options {
 };
 
 /// Makes a middleware that replaces older messages by a summary before a call of the model. If the
-/// summarising model fails, the conversation stays unchanged until the next call. May be called
-/// from any thread.
+/// summarising model fails, or its answer is blank or cut, the conversation stays unchanged until
+/// the next call. May be called from any thread.
 /// @param options see summarisation_options
 /// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument for options without a model or without a limit

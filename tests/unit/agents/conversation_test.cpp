@@ -182,6 +182,33 @@ BOOST_AUTO_TEST_CASE(older_turns_are_summarised_above_token_limit) {
   BOOST_TEST(messages[1].content == "two");
 }
 
+BOOST_AUTO_TEST_CASE(tokens_of_summaries_are_counted) {
+  auto usage = token_usage{};
+  usage.input_tokens = 3;
+  usage.output_tokens = 4;
+  usage.total_tokens = 7;
+  auto cut = ai_message("They sa");
+  cut.response_metadata["finish_reason"] = "length";
+  for (auto summary : {ai_message("They said yes."), ai_message(" "), cut}) {
+    auto first = ai_message("yes");
+    first.usage = usage;
+    summary.usage = usage;
+    auto f = fixture{{first, summary}};
+    auto spec = agent_spec{};
+    spec.summarise = summary_spec{.tokens_max = 1, .messages_kept = 1, .prompt = "Sum up."};
+    const auto g = f.graph(std::move(spec));
+    BOOST_REQUIRE(!f.say(g, "one").error);
+    const auto ended = f.say(g, "two");
+    BOOST_REQUIRE(f.model->asked().size() == 3U);
+    BOOST_TEST(ended.state.usage.total_tokens == 21);
+    // Without a usable summary, the conversation is not changed.
+    const auto is_usable = summary.content.ends_with(".");
+    BOOST_TEST(ended.state.messages.size() == (is_usable ? 3U : 4U));
+    BOOST_TEST(ended.state.messages[0].content ==
+               (is_usable ? "A summary of the conversation so far:\nThey said yes." : "one"));
+  }
+}
+
 static tool_ptr recall_of_two() { // not in the template of a data test, where g++ 12 crashes
   auto few = recall_options{};
   few.items_max = 2;

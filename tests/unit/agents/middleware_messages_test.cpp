@@ -7,6 +7,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <new>
 #include <ostream>
 #include <stdexcept>
 
@@ -32,6 +33,33 @@ summarisation_options summary_by(chat_model_ptr model, std::size_t messages_max,
   out.messages_to_keep = keep;
   return out;
 }
+
+/// An agent that continues this conversation after the question of a user.
+agent_options<desk> continuing(message_list messages, chat_model_ptr model, message_middleware m) {
+  auto first = middleware<desk>{};
+  first.name = "continues";
+  first.before_agent = [messages = std::move(messages)](const desk&, runtime) {
+    return update{set<&desk::messages>(messages)};
+  };
+  auto out = with(std::move(model), std::move(m));
+  out.middleware.insert(out.middleware.begin(), std::move(first));
+  return out;
+}
+
+struct lost : std::runtime_error {
+  lost() : std::runtime_error{"lost"} {}
+};
+
+/// A model whose calls throw.
+template <class Failure>
+class broken_model final : public chat_model {
+public:
+  task<result<message>> complete(model_request) const override {
+    throw Failure{};
+    co_return error{model_errc::server_error, "not reached"};
+  }
+  std::string fingerprint() const override { return "broken"; }
+};
 
 } // namespace
 
@@ -82,6 +110,22 @@ BOOST_AUTO_TEST_CASE(summarisation_does_not_separate_calls_from_answers) {
   BOOST_TEST(read[1].tool_calls.size() == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(summarisation_keeps_calls_with_late_answers) {
+  auto both = calling("echo", "c1");
+  both.tool_calls.push_back(calling("echo", "c2").tool_calls[0]);
+  const auto history = message_list{
+      calling("echo", "c2"), tool_message("x", "c2", "echo"), both, tool_message("x", "c1", "echo"),
+      human_message("wait"), tool_message("x", "c2", "echo")};
+  for (const auto keep : {1U, 2U, 3U, 4U}) {
+    const auto model = scripted({ai_message("done")});
+    const auto ended = run(continuing(
+        history, model, summarisation(summary_by(scripted({ai_message("short")}), 7, keep))));
+    BOOST_TEST(why(ended) == "");
+    BOOST_TEST(said(ended) == "Here is a summary of the conversation to date:\n\nshort\n"
+                              "\nx\nwait\nx\ndone");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(summarisation_starts_above_token_limit) {
   const auto writer = scripted({ai_message("short")});
   auto options = summary_by(writer, 1000, 1);
@@ -102,6 +146,42 @@ BOOST_AUTO_TEST_CASE(failed_summary_keeps_all_messages) {
   BOOST_TEST(why(ended) == "");
   BOOST_TEST(said(ended) == "one\nhi\ntwo\nhi");
   BOOST_CHECK_THROW(static_cast<void>(summarisation({})), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(unusable_summary_keeps_all_messages) {
+  auto cut = ai_message("They talked ab");
+  cut.response_metadata["finish_reason"] = "length";
+  const auto keeps_all = [](chat_model_ptr writer) {
+    auto talk = conversation{
+        with(scripted({ai_message("hi")}), summarisation(summary_by(std::move(writer), 2, 1)))};
+    static_cast<void>(talk.say("one"));
+    const auto ended = talk.say("two");
+    return why(ended) + said(ended);
+  };
+  for (const auto& answer : {cut, ai_message(""), ai_message(" \n\t"), calling("echo", "c1")})
+    BOOST_TEST(keeps_all(scripted({answer})) == "one\nhi\ntwo\nhi");
+  BOOST_TEST(keeps_all(std::make_shared<const broken_model<lost>>()) == "one\nhi\ntwo\nhi");
+  BOOST_TEST(keeps_all(std::make_shared<const broken_model<std::bad_alloc>>()) != // the machine
+             "one\nhi\ntwo\nhi");
+}
+
+BOOST_AUTO_TEST_CASE(large_message_is_summarised_in_part) {
+  const auto read_of = [](std::string text, std::int64_t tokens_max) {
+    const auto writer = scripted({ai_message("short")});
+    auto options = summary_by(writer, 3, 1);
+    options.summary_tokens_max = tokens_max;
+    options.count = [](const message& m) { return static_cast<std::int64_t>(m.content.size()); };
+    const auto ended =
+        run(continuing({system_message("rules"), ai_message(std::move(text)), human_message("on")},
+                       scripted({ai_message("done")}), summarisation(std::move(options))));
+    BOOST_TEST(why(ended) == "");
+    const auto asked = writer->asked();
+    return asked.empty() ? "none" : asked[0].messages[0].content;
+  };
+  BOOST_TEST(read_of("first line\nlast", 9) == "AI: last");
+  BOOST_TEST(read_of(std::string(1'000, 'x') + "last", 6) == "xxlast");
+  BOOST_TEST(read_of(std::string(1'000, 'x') + "\xc3\xa4st", 3) == "st"); // no half character
+  BOOST_TEST(read_of("text", 0) == "none");
 }
 
 BOOST_AUTO_TEST_CASE(old_tool_results_are_cleared_and_newest_kept) {
