@@ -49,12 +49,12 @@ message refusal(const tool_call& call, const std::string& tool) {
   return failed_call(call, std::move(text));
 }
 
-/// Throws if other tools were called as well. The run cannot end while their calls have no answers.
-void check_others(const std::vector<tool_call>& calls, const std::string& tool) {
+/// Throws if other tools have unanswered calls as well. The run cannot end while they are open.
+void check_others(const std::vector<const tool_call*>& open, const std::string& tool) {
   auto names = std::set<std::string>{};
-  for (const auto& call : calls)
-    if (!tool.empty() && call.name != tool)
-      names.insert(call.name);
+  for (const auto* call : open)
+    if (!tool.empty() && call->name != tool)
+      names.insert(call->name);
   if (names.empty())
     return;
   auto text = std::string{};
@@ -124,21 +124,30 @@ limit_step after_model(const call_counts& counts) {
 limit_step after_model(const tool_call_limit_options& options, const call_counts& counts,
                        const message_list& messages) {
   auto out = limit_step{};
-  const auto* last = last_ai_message(messages);
-  if (last == nullptr || last->tool_calls.empty())
+  const auto position = last_ai_index(messages);
+  if (position == messages.size() || messages[position].tool_calls.empty())
     return out;
+  // Other middleware may have answered calls. They are counted, but have no second answer.
+  const auto answered = answered_calls(messages, position + 1);
+  auto open = std::vector<const tool_call*>{};
   const auto key = key_of(options);
   auto thread = count_of(counts.thread, key);
   auto run = count_of(counts.run, key);
-  auto refused = std::vector<const tool_call*>{};
+  auto refused = std::vector<const tool_call*>{}; // those without an answer
+  auto tried = std::int64_t{0};
   auto counted = false;
-  for (const auto& call : last->tool_calls) {
+  for (const auto& call : messages[position].tool_calls) {
+    const auto is_open = !is_answered(call, answered);
+    if (is_open)
+      open.push_back(&call);
     if (!options.tool.empty() && call.name != options.tool)
       continue;
     counted = true;
     if ((options.thread_max && thread + 1 > *options.thread_max) ||
         (options.run_max && run + 1 > *options.run_max)) {
-      refused.push_back(&call);
+      ++tried;
+      if (is_open)
+        refused.push_back(&call);
     } else {
       ++thread;
       ++run;
@@ -148,19 +157,18 @@ limit_step after_model(const tool_call_limit_options& options, const call_counts
     return out;
   // The thread's count has only calls that were made; the run's count also has refused calls.
   // LangChain counts in the same way.
-  const auto tried = static_cast<std::int64_t>(refused.size());
   out.counts = counts;
   out.counts->thread[key] = thread;
   out.counts->run[key] = run + tried;
-  if (refused.empty())
+  if (tried == 0)
     return out;
   if (options.then == at_limit::fail)
     throw call_limit_error{exceeded(thread + tried, run + tried, options)};
   if (options.then == at_limit::finish) {
-    check_others(last->tool_calls, options.tool);
-    // No call of this answer will run, so each call gets its answer here.
-    for (const auto& call : last->tool_calls)
-      out.messages.push_back(refusal(call, options.tool));
+    check_others(open, options.tool);
+    // No call of this answer will run, so each open call gets its answer here.
+    for (const auto* call : open)
+      out.messages.push_back(refusal(*call, options.tool));
     out.messages.push_back(ai_message(exceeded(thread + tried, run + tried, options)));
     out.to = jump::finish;
   } else {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Middleware with the tool `write_todos` and a system prompt that explains the tool.
-#include "agents/chat_history.hpp"
 #include "messages/python_text.hpp"
 #include "tools/failed_call.hpp"
 
+#include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/agents/prebuilt_middleware.hpp>
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 namespace superstep::detail {
@@ -70,11 +71,10 @@ private:
 /// depend on their order.
 message_step refuse_several(const message_list& messages) {
   auto out = message_step{};
-  const auto* last = last_ai_message(messages);
-  if (last == nullptr ||
-      std::ranges::count(last->tool_calls, std::string_view{tool_name}, &tool_call::name) < 2)
+  const auto calls = react::pending_calls(messages); // other middleware may have refused some
+  if (std::ranges::count(calls, std::string_view{tool_name}, &tool_call::name) < 2)
     return out;
-  for (const auto& call : last->tool_calls)
+  for (const auto& call : calls)
     if (call.name == tool_name)
       out.messages.push_back(failed_call(
           call, "Error: The `write_todos` tool should never be called multiple times in parallel. "

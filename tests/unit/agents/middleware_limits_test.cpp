@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 
 using namespace superstep;
@@ -119,6 +120,37 @@ BOOST_AUTO_TEST_CASE(several_call_limits_count_in_one_state_field) {
   BOOST_TEST(ended.state.calls.run.at("tools") == 3);
   BOOST_TEST(ended.state.calls.run.at("tool echo") == 3);
   BOOST_TEST(ended.state.calls.run.at("model") == 3);
+}
+
+BOOST_AUTO_TEST_CASE(call_refused_by_two_limits_has_one_answer) {
+  for (const auto reaction : {at_limit::proceed, at_limit::finish}) {
+    auto options = limited({calling_all({"echo", "echo"}), ai_message("done")},
+                           tool_call_limit<&desk::calls>({{}, {}, 1, reaction}));
+    options.middleware.push_back(tool_call_limit<&desk::calls>({"echo", {}, 1, at_limit::proceed}));
+    const auto ended = run(std::move(options));
+    BOOST_TEST(why(ended) == "");
+    BOOST_TEST(ended.state.messages.size() == 5U);
+    const auto& messages = ended.state.messages;
+    BOOST_TEST(std::ranges::count_if(messages.begin(), messages.end(),
+                                     [](const message& m) { return m.tool_call_id == "c2"; }) == 1);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(rejected_calls_have_no_second_answer_at_tool_limit) {
+  auto which = review_options{};
+  which.tools = {"shout"};
+  auto options = limited({calling_all({"echo", "echo", "shout"})},
+                         tool_call_limit<&desk::calls>({"echo", {}, 1, at_limit::finish}));
+  options.middleware.push_back(human_in_the_loop(std::move(which)));
+  auto talk = conversation{std::move(options)};
+  static_cast<void>(talk.say("question"));
+  // The rejected call of another tool is not open, so the run can end.
+  const auto ended = talk.answer(parse_json(R"({"type":"ignore","args":"no"})").value());
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(said(ended) == "question\n\nno\n"
+                            "Tool call limit exceeded. Do not call 'echo' again.\n"
+                            "Tool call limit exceeded. Do not call 'echo' again.\n"
+                            "'echo' tool call limit reached: run limit exceeded (2/1 calls).");
 }
 
 BOOST_AUTO_TEST_CASE(invalid_call_limit_options_are_rejected) {

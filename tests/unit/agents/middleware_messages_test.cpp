@@ -385,6 +385,22 @@ BOOST_AUTO_TEST_CASE(several_todo_lists_in_one_answer_are_errors) {
       "Error: The `write_todos` tool should never be called multiple times in parallel."));
 }
 
+BOOST_AUTO_TEST_CASE(todo_lists_that_a_limit_refused_have_one_answer) {
+  auto twice = planning("c1");
+  twice.tool_calls.push_back(planning("c2").tool_calls[0]);
+  for (const auto limit_is_first : {true, false}) { // hooks after the model run in reverse order
+    auto options = design(scripted({twice, ai_message("done")}));
+    options.middleware = {todo_list<&desk::todos>()};
+    options.middleware.insert(
+        limit_is_first ? options.middleware.end() : options.middleware.begin(),
+        tool_call_limit<&desk::calls>({"write_todos", {}, 1, at_limit::proceed}));
+    const auto ended = run(std::move(options));
+    BOOST_TEST(why(ended) == "");
+    BOOST_TEST(ended.state.messages.size() == 5U);
+    BOOST_TEST(ended.state.todos.empty() != limit_is_first); // one list remains without a conflict
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace middleware_messages_test
