@@ -26,12 +26,23 @@ std::string last_part(std::string_view text, char separator) {
   return std::string{text.substr(text.rfind(separator) + 1)};
 }
 
+/// Returns the last characters of a UTF-8 text.
+std::string last_characters(std::string_view text, std::size_t count) {
+  auto begin = text.size();
+  while (begin > 0 && count > 0)
+    if ((static_cast<unsigned char>(text[--begin]) & 0xC0U) != 0x80U)
+      --count;
+  return std::string{text.substr(begin)};
+}
+
 std::string masked_card(std::string_view value) {
   auto digits = std::string{};
   for (const auto c : value)
     if (c >= '0' && c <= '9')
       digits += c;
-  const auto end = digits.substr(digits.size() - std::min<std::size_t>(4, digits.size()));
+  if (digits.size() <= 4)
+    return "****";
+  const auto end = digits.substr(digits.size() - 4);
   const auto* between = value.find('-') != std::string_view::npos   ? "-"
                         : value.find(' ') != std::string_view::npos ? " "
                                                                     : "";
@@ -39,8 +50,12 @@ std::string masked_card(std::string_view value) {
   return four + four + four + end;
 }
 
+/// Masks a match. Detectors of applications may find values that do not have the form of the kind;
+/// they are masked completely, because no part of them is known to be harmless.
 std::string masked(std::string_view value, std::string_view kind) {
   if (kind == "email") {
+    if (std::ranges::count(value, '@') != 1)
+      return "****";
     const auto at = value.find('@');
     const auto domain = value.substr(at + 1);
     const auto end =
@@ -50,14 +65,16 @@ std::string masked(std::string_view value, std::string_view kind) {
   if (kind == "credit_card")
     return masked_card(value);
   if (kind == "ip")
-    return "*.*.*." + last_part(value, '.');
+    return std::ranges::count(value, '.') == 3 ? "*.*.*." + last_part(value, '.') : "****";
   if (kind == "mac_address") {
-    const auto one = std::string{"**"} + value[2];
-    return one + one + one + one + one + std::string{value.substr(value.size() - 2)};
+    const auto end = last_characters(value, 2);
+    const auto one = std::string{value.find(':') != std::string_view::npos ? "**:" : "**-"};
+    return end.size() < value.size() ? one + one + one + one + one + end : "****";
   }
   if (kind == "url")
     return "[MASKED_URL]";
-  return value.size() > 4 ? "****" + std::string{value.substr(value.size() - 4)} : "****";
+  const auto end = last_characters(value, 4);
+  return end.size() < value.size() ? "****" + end : "****";
 }
 
 /// Returns the message with all matches replaced; null if there are no matches.

@@ -262,9 +262,11 @@ using pii_detector = std::function<std::vector<pii_match>(std::string_view)>;
 /// The treatment of matches.
 enum class pii_strategy : std::uint8_t {
   redact, ///< replaced by the name of the kind: [REDACTED_EMAIL]
-  mask,   ///< asterisks hide all but a part that depends on the kind: ************1111
-  hash,   ///< replaced by a text that is the same for the same value: <email_hash:12345678>
-  block,  ///< the run fails with pii_error
+  /// Asterisks hide all but a part that depends on the kind: ************1111. They hide all of a
+  /// value that does not have the form of its kind.
+  mask,
+  hash,  ///< replaced by a text that is the same for the same value: <email_hash:12345678>
+  block, ///< the run fails with pii_error; the message stays in the thread
 };
 
 /// Thrown for a match with pii_strategy::block.

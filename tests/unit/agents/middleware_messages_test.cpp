@@ -10,6 +10,7 @@
 #include <new>
 #include <ostream>
 #include <stdexcept>
+#include <tuple>
 
 using namespace superstep;
 using namespace superstep::testing;
@@ -288,6 +289,23 @@ BOOST_DATA_TEST_CASE(personal_data_of_known_kinds_is_replaced, data::make(pii_ca
   BOOST_TEST(without_pii(c.text, std::string{c.kind}, detector_of(c.kind), c.strategy) == c.wanted);
 }
 
+BOOST_AUTO_TEST_CASE(mask_hides_values_of_unexpected_form) {
+  const auto all = [](std::string_view text) { return std::vector{pii_match{0, text.size()}}; };
+  for (const auto& [kind, value, wanted] :
+       {std::tuple{"email", "kim at example.com", "****"},
+        std::tuple{"email", "kim@lee@example.com", "****"},
+        std::tuple{"email", "kim@host", "kim@****"}, std::tuple{"ip", "2001:db8::42", "****"},
+        std::tuple{"ip", "10.1", "****"}, std::tuple{"ip", "::ffff:10.0.0.1.5", "****"},
+        std::tuple{"mac_address", "001A2b3c4d5E", "**-**-**-**-**-5E"},
+        std::tuple{"mac_address", "001A.2b3c.4d5E", "**-**-**-**-**-5E"},
+        std::tuple{"mac_address", "00-1A", "**-**-**-**-**-1A"},
+        std::tuple{"mac_address", "5E", "****"}, std::tuple{"mac_address", "5", "****"},
+        std::tuple{"credit_card", "1234", "****"}, std::tuple{"key", "abcd", "****"},
+        std::tuple{"key", "\xc3\xa4\xc3\xb6\xc3\xbc", "****"},
+        std::tuple{"key", "k-\xc3\xa4\xc3\xb6\xc3\xbc", "****-\xc3\xa4\xc3\xb6\xc3\xbc"}})
+    BOOST_TEST(without_pii(value, kind, all, mask) == wanted);
+}
+
 BOOST_AUTO_TEST_CASE(pattern_detector_finds_data_and_rejects_invalid_patterns) {
   const auto key = detector_by_pattern("sk-[a-z]{4}");
   BOOST_TEST(without_pii("sk-abcd!", "api_key", key, redact) == "[REDACTED_API_KEY]!");
@@ -338,6 +356,7 @@ BOOST_AUTO_TEST_CASE(block_strategy_fails_run_with_personal_data) {
   BOOST_TEST(
       why(talk.say("a@b.co c@d.co")).find("Detected 2 instance(s) of email in text content") !=
       std::string::npos);
+  BOOST_TEST(said(talk.say("hello")) == "a@b.co c@d.co\nhello\nhi"); // the thread keeps it
 }
 
 BOOST_AUTO_TEST_SUITE_END()
