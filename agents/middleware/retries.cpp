@@ -94,6 +94,8 @@ task<message> ask_again(retry_options_ptr options, model_call call, model_ask as
     auto rest = sleep_for{rest_after(*options, attempt, rt.config().run_id)};
     co_await rest;
   }
+  if (call.format) // a text about the failure would be read as the structured response
+    std::rethrow_exception(failure);
   co_return ai_message(last_words(*options, failure, attempt, "Model call", ""));
 }
 

@@ -317,7 +317,8 @@ struct retry_options {
                       .jitter = true,
                       .retry_on = {}};
   /// Whether the failure of the last attempt is thrown. If not, a text about it becomes the answer
-  /// of the model or the tool. Shortages of the machine and broken answers are always thrown.
+  /// of the model or the tool. Shortages of the machine, broken answers, and failures of calls that
+  /// request a structured response are always thrown.
   bool then_throw = false;
   /// Returns the text that replaces the answer. Empty: the text contains the number of attempts and
   /// the error. Called by any number of runs at once.

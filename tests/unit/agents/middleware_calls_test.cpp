@@ -91,6 +91,16 @@ BOOST_AUTO_TEST_CASE(retry_options_decide_whether_exhausted_retries_fail_run) {
   BOOST_TEST(ended.state.messages.back().content == "I am not well.");
 }
 
+BOOST_AUTO_TEST_CASE(failure_text_never_becomes_structured_response) {
+  const auto model = std::make_shared<const moody_model>(9);
+  auto options = with(model, model_retry(at_once()));
+  options.response = response_format{{{"type", "object"}, {"title", "Answer"}}};
+  options.response->retries = 2;
+  const auto ended = run(std::move(options));
+  BOOST_TEST(why(ended).find("not now") != std::string::npos);
+  BOOST_TEST(model->asked() == 3);
+}
+
 BOOST_AUTO_TEST_CASE(permanent_errors_are_not_retried) {
   const auto model = std::make_shared<const moody_model>(9, model_errc::unauthorized);
   const auto ended = run(with(model, model_retry(at_once())));
