@@ -155,6 +155,13 @@ nb::list agent_result::keys() const {
   return out;
 }
 
+nb::dict agent_result::as_dict() const {
+  auto out = nb::dict();
+  for (auto key : keys())
+    out[key] = at(nb::cast<std::string>(key));
+  return out;
+}
+
 nb::object agent_result::at(const std::string& key) const {
   if (!has(key))
     throw nb::key_error(key.c_str());
@@ -248,8 +255,8 @@ void native_agent::set_graph(compiled_graph<chat_state> made) {
   kept_ = kept_in_child{graph_};
 }
 
-run_handle native_agent::start(nb::handle input, nb::dict options, delivery to,
-                               const std::vector<std::string>& modes) const {
+started_run native_agent::start(nb::handle input, nb::dict options, delivery to,
+                                const std::vector<std::string>& modes) const {
   const auto mode = read_stream_modes(modes);
   auto sink = std::shared_ptr<detail::event_sink>{};
   if (mode != stream_mode::none)
@@ -259,19 +266,21 @@ run_handle native_agent::start(nb::handle input, nb::dict options, delivery to,
     });
   auto config = config_of(std::move(options));
   auto given = read_agent_input(*graph_, input);
-  auto done = [to = std::move(to), live = count_run(),
-               graph = *graph_](detail::raw_result raw) mutable {
+  const auto live = count_run();
+  auto done = [to = std::move(to), live, graph = *graph_](detail::raw_result raw) mutable {
     auto result = std::make_shared<run_result<chat_state>>(
         detail::typed_result(detail::adapter_of(graph), std::move(raw)));
-    live.reset();
+    live->end();
     to.queue->put(to.tag, [result] { return nb::cast(agent_result{std::move(*result)}); });
   };
   return translated([&] {
     auto engine = process::get().runs();
     const auto unlocked = nb::gil_scoped_release{};
     const auto used = std::move(engine); // released before the GIL is taken again
-    return detail::engine_access::start(*used, detail::program_of(*graph_), std::move(given),
-                                        std::move(config), std::move(done), mode, std::move(sink));
+    return started_run{detail::engine_access::start(*used, detail::program_of(*graph_),
+                                                    std::move(given), std::move(config),
+                                                    std::move(done), mode, std::move(sink)),
+                       live};
   });
 }
 

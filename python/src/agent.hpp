@@ -50,6 +50,8 @@ public:
   [[nodiscard]] bool has(const std::string& key) const noexcept;
   /// Returns the names of these parts.
   [[nodiscard]] nb::list keys() const;
+  /// Returns these parts.
+  [[nodiscard]] nb::dict as_dict() const;
   /// Returns a part of the state. Throws nb::key_error if it does not have the part.
   [[nodiscard]] nb::object at(const std::string& key) const;
   /// Returns a part of the state, or `otherwise` if it does not have the part.
@@ -88,8 +90,8 @@ public:
   /// Starts a run. Its result, an agent_result, is delivered to the queue. With stream modes, its
   /// events are delivered before, as (mode, payload).
   /// @param input see read_agent_input()
-  run_handle start(nb::handle input, nb::dict options, delivery to,
-                   const std::vector<std::string>& modes) const;
+  started_run start(nb::handle input, nb::dict options, delivery to,
+                    const std::vector<std::string>& modes) const;
   /// Returns an object that runs the agent over blocks of rows; see row_window.
   /// @param options of the runs; `window` has the other options
   [[nodiscard]] std::shared_ptr<row_window> open_rows(nb::dict options, row_window_options window,

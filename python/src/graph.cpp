@@ -37,6 +37,7 @@ std::function<bool(const std::exception_ptr&)> make_retry_on(shared_object polic
       if (!policy)
         return accepts_all || e.is_worth_a_retry();
       const auto locked = nb::gil_scoped_acquire{};
+      const auto scope = engine_scope{"the retry_on of a RetryPolicy"};
       try {
         return nb::cast<bool>(policy.get().attr("matches")(e.get()));
       } catch (nb::python_error& raised) { // the failure stays that of the node
@@ -103,16 +104,29 @@ nb::object result_object(const graph_layout& layout, const detail::raw_result& r
                         raw.stats.steps);
 }
 
+/// Returns the writes of a node as a dict. If it has written a key more than once, as a list with a
+/// dict for each write, as `map_output_updates` in LangGraph.
+nb::object written_object(const graph_layout& layout, const write_list& writes) {
+  auto fields = nb::dict();
+  auto each = nb::list();
+  for (const auto& w : writes)
+    if (const auto* const written = w.content.get_if<value_write>()) {
+      const auto key = layout.channels[w.channel].key.get();
+      const auto object = written->content->get();
+      fields[key] = object;
+      auto one = nb::dict();
+      one[key] = object;
+      each.append(one);
+    }
+  return nb::len(fields) == nb::len(each) ? nb::object(fields) : nb::object(each);
+}
+
 nb::object updates_object(const graph_layout& layout, const detail::run_event& e) {
   if (e.interrupts)
     return interrupts_object(*e.interrupts);
   auto out = nb::dict();
-  auto fields = nb::dict();
-  if (e.table == nullptr)
-    for (const auto& w : e.writes)
-      if (const auto* const written = w.content.get_if<value_write>())
-        fields[layout.channels[w.channel].key.get()] = written->content->get();
-  out[to_python(std::string_view{e.node})] = fields;
+  out[to_python(std::string_view{e.node})] =
+      e.table == nullptr ? written_object(layout, e.writes) : nb::object(nb::dict());
   return out;
 }
 
@@ -278,8 +292,8 @@ detail::run_input native_graph::read_input(nb::handle input, python_run& chosen)
   return write_list{std::make_move_iterator(writes.begin()), std::make_move_iterator(writes.end())};
 }
 
-run_handle native_graph::start(nb::handle input, nb::dict options, delivery to,
-                               const std::vector<std::string>& modes) {
+started_run native_graph::start(nb::handle input, nb::dict options, delivery to,
+                                const std::vector<std::string>& modes) {
   auto config = read_run_options(options);
   auto chosen = std::make_shared<python_run>();
   auto given = translated([&] { return read_input(input, *chosen); });
@@ -288,22 +302,29 @@ run_handle native_graph::start(nb::handle input, nb::dict options, delivery to,
     config.context = std::shared_ptr<const python_run>{std::move(chosen)};
   const auto layout = layout_ref{layout_};
   const auto mode = read_stream_modes(modes);
+  if (superstep::includes(mode, stream_mode::messages))
+    throw nb::value_error(
+        "stream_mode: 'messages' is for agents; the nodes of a graph send events with "
+        "emit(), which 'custom' yields");
   auto sink = std::shared_ptr<detail::event_sink>{};
   if (mode != stream_mode::none)
     sink = std::make_shared<queue_sink>(
         to, [layout](const detail::run_event& e) { return event_object(*layout, e); });
-  auto done = [to = std::move(to), live = count_run(), layout,
+  const auto live = count_run();
+  auto done = [to = std::move(to), live, layout,
                program = program_](detail::raw_result raw) mutable {
     auto result = std::make_shared<detail::raw_result>(std::move(raw));
-    live.reset();
+    live->end();
     to.queue->put(to.tag, [layout, result] { return result_object(*layout, *result); });
   };
   return translated([&] {
     auto engine = process::get().runs();
     const auto unlocked = nb::gil_scoped_release{};
     const auto used = std::move(engine); // released before the GIL is taken again
-    return detail::engine_access::start(*used, program_, std::move(given), std::move(config),
-                                        std::move(done), mode, std::move(sink));
+    return started_run{detail::engine_access::start(*used, program_, std::move(given),
+                                                    std::move(config), std::move(done), mode,
+                                                    std::move(sink)),
+                       live};
   });
 }
 

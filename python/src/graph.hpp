@@ -102,8 +102,8 @@ public:
 
   /// Starts a run; see native_agent::submit(). The result is a tuple (status, state, interrupts,
   /// error, steps).
-  run_handle start(nb::handle input, nb::dict options, delivery to,
-                   const std::vector<std::string>& modes);
+  started_run start(nb::handle input, nb::dict options, delivery to,
+                    const std::vector<std::string>& modes);
   /// Returns the state of a thread as (values, next, interrupts, checkpoint_id).
   [[nodiscard]] nb::object get_state(nb::dict options) const;
   [[nodiscard]] nb::list get_state_history(nb::dict options, std::size_t limit) const;

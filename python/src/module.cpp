@@ -46,14 +46,18 @@ nb::object current_call() {
 
 void add_calls(nb::module_& m) {
   nb::class_<call_reference>(m, "Runtime")
-      .def("interrupt",
-           [](const call_reference& c, nb::handle question) {
-             return to_python(c.call->ask(to_json(question, "the value of interrupt()")));
-           })
-      .def("emit",
-           [](const call_reference& c, nb::handle event) {
-             c.call->get_runtime().emit(to_json(event, "the value of emit()"));
-           })
+      .def(
+          "interrupt",
+          [](const call_reference& c, nb::handle question) {
+            return to_python(c.call->ask(to_json(question, "the value of interrupt()")));
+          },
+          nb::arg("question").none())
+      .def(
+          "emit",
+          [](const call_reference& c, nb::handle event) {
+            c.call->get_runtime().emit(to_json(event, "the value of emit()"));
+          },
+          nb::arg("event").none())
       .def_prop_ro("node",
                    [](const call_reference& c) { return to_python(c.call->get_runtime().node()); })
       .def_prop_ro("step", [](const call_reference& c) { return c.call->get_runtime().step(); })
@@ -119,9 +123,9 @@ void add_results(nb::module_& m) {
       .def("set_notify", [](const result_source& r, nb::object notify) {
         r.queue->set_notify(std::move(notify));
       });
-  nb::class_<run_handle>(m, "Run")
-      .def("cancel", &run_handle::cancel)
-      .def("drain", [](const run_handle& r) { r.drain("requested by the program"); });
+  nb::class_<started_run>(m, "Run")
+      .def("cancel", &started_run::cancel)
+      .def("drain", [](const started_run& r) { r.handle.drain("requested by the program"); });
 }
 
 void add_checkpointers(nb::module_& m) {
@@ -150,6 +154,8 @@ void add_process(nb::module_& m) {
   m.def("is_started", &process::is_started);
   m.def("generation", &process::generation);
   m.def("stop", [] { return process::get().stop(); });
+  m.def("runs_to_lose",
+        [] { return process::get().live_runs.load() - process::get().cancelled_runs.load(); });
   m.def("stats", [] {
     auto& here = process::get();
     auto out = nb::dict();
@@ -176,7 +182,11 @@ void add_agents(nb::module_& m) {
       .def_rw("index", &agent_result::index)
       .def("__getitem__", &agent_result::at)
       .def("__contains__", &agent_result::has)
+      .def("__len__", [](const agent_result& r) { return nb::len(r.keys()); })
+      .def("__iter__", [](const agent_result& r) { return nb::iter(r.keys()); })
       .def("keys", &agent_result::keys)
+      .def("values", [](const agent_result& r) { return nb::list(r.as_dict().attr("values")()); })
+      .def("items", [](const agent_result& r) { return nb::list(r.as_dict().attr("items")()); })
       .def("get", &agent_result::get, nb::arg("key"), nb::arg("default") = nb::none())
       .def("__repr__", &agent_result::repr);
   nb::class_<native_agent>(m, "Agent", nb::type_slots(collected_type<native_agent>::slots))

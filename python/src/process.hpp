@@ -41,6 +41,8 @@ public:
 
   /// Counts the runs that were started and have not ended.
   std::atomic<std::int64_t> live_runs{0};
+  /// Counts those of the live runs that the program has cancelled.
+  std::atomic<std::int64_t> cancelled_runs{0};
 
   /// Ends all runs and threads; called before the interpreter ends.
   /// @returns whether all threads have ended. If not, the process must end without finalizing

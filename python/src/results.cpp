@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
+#include <string>
 
 namespace superstep::python {
 
@@ -35,7 +37,16 @@ private:
   shared_object function_;
 };
 
+/// The code that the calling thread executes in an engine_scope; null outside of it.
+thread_local const char* engine_code = nullptr;
+
 } // namespace
+
+engine_scope::engine_scope(const char* code) noexcept : before_{std::exchange(engine_code, code)} {}
+
+engine_scope::~engine_scope() {
+  engine_code = before_;
+}
 
 const char* status_name(run_status status) noexcept {
   switch (status) {
@@ -72,6 +83,9 @@ void result_queue::set_notify(nb::object notify) {
 
 nb::list result_queue::take(double seconds, std::size_t runs) {
   using clock = std::chrono::steady_clock;
+  if (engine_code != nullptr)
+    throw std::runtime_error{std::string{engine_code} +
+                             " must not wait for a run, because the engine waits for it"};
   const auto has_limit = seconds >= 0;
   const auto gathered = std::min(runs / gathered_part, gathered_max);
   const auto end =
@@ -93,10 +107,13 @@ nb::list result_queue::take(double seconds, std::size_t runs) {
         arrived_.wait_for(lock, gather_time, [this] { return results_.size() >= wanted_; });
         wanted_ = 1;
       }
-      taken.swap(results_);
     }
     if (PyErr_CheckSignals() != 0)
       throw nb::python_error();
+    {
+      const auto lock = std::scoped_lock{mutex_};
+      taken.swap(results_);
+    }
     if (!taken.empty() || (has_limit && clock::now() >= end))
       break;
   }
@@ -107,10 +124,28 @@ nb::list result_queue::take(double seconds, std::size_t runs) {
   return out;
 }
 
-std::shared_ptr<void> count_run() {
-  auto* const here = &process::get();
-  here->live_runs.fetch_add(1, std::memory_order_relaxed);
-  return {here, [](process* p) { p->live_runs.fetch_sub(1, std::memory_order_relaxed); }};
+live_run::live_run(process& in) noexcept : in_{in} {
+  in_.live_runs.fetch_add(1, std::memory_order_relaxed);
+}
+
+void live_run::cancel() noexcept {
+  auto was = phase::live;
+  in_.cancelled_runs.fetch_add(1, std::memory_order_relaxed);
+  if (!at_.compare_exchange_strong(was, phase::cancelled))
+    in_.cancelled_runs.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void live_run::end() noexcept {
+  const auto was = at_.exchange(phase::ended);
+  if (was == phase::ended)
+    return;
+  in_.live_runs.fetch_sub(1, std::memory_order_relaxed);
+  if (was == phase::cancelled)
+    in_.cancelled_runs.fetch_sub(1, std::memory_order_relaxed);
+}
+
+live_run_ptr count_run() {
+  return std::make_shared<live_run>(process::get());
 }
 
 } // namespace superstep::python

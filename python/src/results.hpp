@@ -5,6 +5,7 @@
 
 #include <superstep/actors/run.hpp>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -30,7 +31,8 @@ public:
   void put(std::int64_t tag, maker make);
   /// Returns the results that have arrived, as a list of (tag, result). Waits for at least one, but
   /// at most `seconds`; negative: without a limit. Other Python threads run meanwhile. Handles
-  /// signals at least every 50 ms, so that Ctrl-C raises KeyboardInterrupt. Needs the GIL.
+  /// signals at least every 50 ms, so that Ctrl-C raises KeyboardInterrupt. Takes nothing if the
+  /// handler of a signal raises an exception. Needs the GIL.
   ///
   /// `runs` is the number of runs whose results are put in here. If it is large, the function waits
   /// for several results, at most a millisecond longer: a thread that wakes for each result
@@ -50,13 +52,61 @@ private:
 };
 using result_queue_ptr = std::shared_ptr<result_queue>;
 
+/// Makes take() throw std::runtime_error on the calling thread, one of the engine's, until the end
+/// of the scope: the engine waits for this thread, so the run might never end.
+class engine_scope {
+public:
+  /// @param code what the thread executes, for the text of the exception; a literal
+  explicit engine_scope(const char* code) noexcept;
+  engine_scope(const engine_scope&) = delete;
+  engine_scope& operator=(const engine_scope&) = delete;
+  ~engine_scope();
+
+private:
+  const char* before_;
+};
+
 /// The queue and the tag under which the result of a run is delivered.
 struct delivery {
   result_queue_ptr queue;
   std::int64_t tag = 0;
 };
 
-/// Counts a run as live until the returned object is destroyed. Needs the GIL.
-[[nodiscard]] std::shared_ptr<void> count_run();
+class process;
+
+/// A run that process::live_runs counts from the construction of this object to end().
+/// @par Threads
+/// The members may be called from any thread.
+class live_run {
+public:
+  explicit live_run(process& in) noexcept;
+  live_run(const live_run&) = delete;
+  live_run& operator=(const live_run&) = delete;
+  ~live_run() { end(); }
+  /// Declares that the program has cancelled the run, so that it is not lost if the process exits.
+  void cancel() noexcept;
+  void end() noexcept;
+
+private:
+  enum class phase : std::uint8_t { live, cancelled, ended };
+
+  process& in_;
+  std::atomic<phase> at_{phase::live};
+};
+using live_run_ptr = std::shared_ptr<live_run>;
+
+/// Counts a run as live; see live_run. Needs the GIL.
+[[nodiscard]] live_run_ptr count_run();
+
+/// A run as Python code holds it: the class Run of the module.
+struct started_run {
+  run_handle handle;
+  live_run_ptr live;
+
+  void cancel() const {
+    live->cancel();
+    handle.cancel();
+  }
+};
 
 } // namespace superstep::python

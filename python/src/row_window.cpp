@@ -67,7 +67,9 @@ void row_window::cancel() {
   auto runs = std::vector<run_handle>{};
   {
     const auto lock = std::scoped_lock{mutex_};
-    is_cancelled_ = true;
+    if (!std::exchange(is_cancelled_, true))
+      process_.cancelled_runs.fetch_add(static_cast<std::int64_t>(live_),
+                                        std::memory_order_relaxed);
     waiting_ = 0;
     dropped.swap(blocks_);
     for (const auto& reference : all_blocks_)
@@ -140,6 +142,8 @@ void row_window::end_row(open_block& block) {
   {
     const auto lock = std::scoped_lock{mutex_};
     --live_;
+    if (is_cancelled_)
+      process_.cancelled_runs.fetch_sub(1, std::memory_order_relaxed);
     is_complete = --block.missing == 0 && !is_cancelled_;
   }
   if (is_complete)

@@ -51,6 +51,7 @@ class _Loop:
         self.is_woken = False  # whether _drain() is scheduled, or runs and will see new work
         self.tasks: set[asyncio.Task[Any]] = set()
         self.results: Any = None  # the queue of this loop's callers
+        self.arrived: deque[tuple[int, Any]] = deque()  # taken from the queue
         self.futures: dict[int, asyncio.Future[Any]] = {}
         self.tags = itertools.count()
 
@@ -253,10 +254,19 @@ class Waiter:
 
             def deliver() -> None:
                 of = reference()
-                for tag, result in of.results.take(0.0) if of is not None else ():
-                    future = of.futures.get(tag) if of is not None else None
-                    if future is not None and not future.done():
-                        future.set_result(result)
+                if of is None:
+                    return
+                try:
+                    of.arrived.extend(of.results.take(0.0))
+                    while of.arrived:
+                        tag, result = of.arrived[0]
+                        future = of.futures.get(tag)
+                        if future is not None and not future.done():
+                            future.set_result(result)
+                        of.arrived.popleft()
+                except BaseException:  # of the handler of a signal; the other results are still due
+                    of.loop.call_soon(deliver)
+                    raise
 
             def notify() -> None:
                 of = reference()
@@ -325,4 +335,5 @@ def after_fork() -> None:
     _own = _own_thread = None
     for loop in list(_loops.values()):
         loop.results = None
+        loop.arrived.clear()
         loop.futures = {}

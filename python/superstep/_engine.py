@@ -38,7 +38,7 @@ def _stop() -> None:
     if not _superstep.is_started():
         _superstep.forget_package()
         return
-    live = _superstep.stats()["live_runs"]
+    live = _superstep.runs_to_lose()  # those that the program has cancelled need no report
     has_ended = _superstep.stop()
     has_ended = _aio.stop(_EXIT_GRACE) and has_ended
     if not live and has_ended:

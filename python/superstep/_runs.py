@@ -140,8 +140,9 @@ class Compiled(Generic[InputT, ResultT]):
     ) -> Iterator[Any]:
         """Runs the program and yields its events.
 
-        ``stream_mode`` is "updates", "values", "messages" or "custom", or a list of these; with a
-        list, the events are pairs of mode and event. Raises the exception of a failed run at the end.
+        ``stream_mode`` is "updates", "values", "custom" or, for an agent, "messages", or a list of
+        these; with a list, the events are pairs of mode and event. Raises the exception of a failed run
+        at the end.
         """
         self._check_thread()
         modes, is_list = _modes_of(stream_mode)
