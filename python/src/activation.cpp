@@ -11,6 +11,8 @@
 #include "python_context.hpp"
 #include "types.hpp"
 
+#include <superstep/tools/detail/tool_failure.hpp>
+
 #include <utility>
 
 namespace superstep::python {
@@ -89,16 +91,21 @@ void activation::start(completer<call_end> done) {
     finish({std::make_exception_ptr(std::runtime_error{"the process is exiting"}), false});
 }
 
-/// Passes the end of the call to the body. Drops the completer, the task and the function, because
-/// each may hold this object.
+/// Passes the end of the call to the body. Drops the completer, the task, the function and the
+/// runtime, because each may hold this object: the exception that the runtime has for an error
+/// handler may have it in its traceback.
 void activation::finish(call_end end) {
   const auto function = std::exchange(function_, python_function{});
   has_ended_ = true;
   drop();
   auto task = shared_object{};
+  auto make_runtime = decltype(make_runtime_){};
+  auto used = std::optional<runtime>{};
   {
     const auto lock = std::scoped_lock{mutex_};
     std::swap(task, task_);
+    std::swap(make_runtime, make_runtime_);
+    std::swap(used, runtime_);
   }
   deliver(std::move(end));
 }
@@ -150,10 +157,23 @@ void activation::complete(nb::handle result, nb::handle failure) {
   }
 }
 
-/// Returns the failure of Python code that has raised an exception.
+/// Returns the failure of Python code that has raised an exception. The model does not see one such
+/// as SystemExit or KeyboardInterrupt, which is for the program and not the result of a tool.
 std::exception_ptr activation::failure_of(nb::handle exception) const {
-  auto original = original_of(exception);
-  return original ? original : std::make_exception_ptr(python_failure{exception});
+  if (auto original = original_of(exception))
+    return original;
+  auto made = std::make_exception_ptr(python_failure{exception});
+  if (!is_of_tool() || PyObject_IsInstance(exception.ptr(), PyExc_Exception) == 1)
+    return made;
+  try {
+    try {
+      std::rethrow_exception(made);
+    } catch (const python_failure& e) {
+      std::throw_with_nested(tool_failed{{graph_errc::node_failed, e.what()}});
+    }
+  } catch (...) {
+    return std::current_exception();
+  }
 }
 
 /// Converts the exception that is being handled to the end of the call.
@@ -237,8 +257,12 @@ const runtime& activation::get_runtime() {
   const auto lock = std::scoped_lock{mutex_};
   if (runtime_)
     return *runtime_;
-  if (is_abandoned_ || !make_runtime_)
+  if (is_abandoned_)
     throw nb::value_error("the call of this runtime has ended");
+  if (!make_runtime_)
+    throw nb::value_error(
+        "this call is not that of a node: a model, and a tool outside of an agent, "
+        "have no interrupt(), emit(), node, step and attempt");
   runtime_.emplace(make_runtime_());
   return *runtime_;
 }

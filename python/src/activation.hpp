@@ -97,6 +97,8 @@ protected:
   [[nodiscard]] virtual std::exception_ptr original_of(nb::handle /*exception*/) const {
     return {};
   }
+  /// Whether it is the call of a tool, whose exceptions may become answers for the model.
+  [[nodiscard]] virtual bool is_of_tool() const noexcept { return false; }
   /// Whether the Python code may wait for its body. Then a thread of the engine cannot execute it.
   [[nodiscard]] virtual bool needs_body() const noexcept { return false; }
   /// Declares that the body calls abandon() itself.

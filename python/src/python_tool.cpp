@@ -40,6 +40,7 @@ protected:
       throw nb::python_error();
     return nb::steal(made);
   }
+  bool is_of_tool() const noexcept override { return true; }
   nb::object accept(nb::handle result) override {
     output_ = read_tool_output(result, asked_.name);
     return {};

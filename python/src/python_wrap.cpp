@@ -79,6 +79,7 @@ public:
   std::string idempotency_key() const override { return asked_.context.idempotency_key(); }
 
 protected:
+  bool is_of_tool() const noexcept override { return true; }
   nb::object call(const python_function& f) override;
   nb::object accept(nb::handle result) override {
     const auto form =
