@@ -14,6 +14,23 @@
 
 namespace superstep::python {
 
+namespace {
+
+/// Returns a shallow copy of an object whose class may be mutable; the object itself if it cannot
+/// be copied.
+nb::object copy_of(PyObject* object) {
+  if (object == Py_None || PyLong_Check(object) || PyFloat_Check(object) ||
+      PyUnicode_Check(object) || PyBytes_Check(object) || PyTuple_CheckExact(object))
+    return nb::borrow(object);
+  try {
+    return nb::module_::import_("copy").attr("copy")(nb::handle(object));
+  } catch (nb::python_error&) {
+    return nb::borrow(object);
+  }
+}
+
+} // namespace
+
 python_value::python_value(nb::handle object, std::optional<json::value> stored)
     : object_{nb::object(nb::borrow(object)).release().ptr()}, stored_{std::move(stored)} {}
 
@@ -79,16 +96,18 @@ nb::object python_value::get() {
       return nb::steal(PyDict_Copy(object_));
     if (PySet_CheckExact(object_))
       return nb::steal(PySet_New(object_));
+    return copy_of(object_);
   }
   return nb::borrow(object_);
 }
 
-json::value python_value::to_json() {
+json::value python_value::to_json(const std::string& key) {
   if (stored_)
     return *stored_;
   const auto locked = nb::gil_scoped_acquire{};
   try {
-    return to_stored(get(), "the value");
+    const auto& known = key.empty() && reducer_ ? reducer_->channel : key;
+    return to_stored(get(), known.empty() ? "the value" : "state['" + known + "']");
   } catch (const nb::builtin_exception& e) {
     throw checkpoint_error{make_error_code(checkpoint_errc::not_storable),
                            std::string{"a checkpoint cannot store the value: "} + e.what()};
@@ -99,8 +118,8 @@ json::value python_value::to_json() {
 
 namespace {
 
-void write_ref(std::string& out, const value_ref& from) {
-  append_text(out, from->to_json());
+void write_ref(std::string& out, const value_ref& from, const std::string& key = {}) {
+  append_text(out, from->to_json(key));
 }
 
 value_ref read_ref(const json::value& from) {
@@ -175,9 +194,9 @@ public:
     if (was != nullptr && was->stored() != nullptr && is->stored() != nullptr)
       return detail::write_json_change(out, *was->stored(), *is->stored());
     if (was != nullptr)
-      return detail::write_json_change(out, was->to_json(), is->to_json());
+      return detail::write_json_change(out, was->to_json(name()), is->to_json(name()));
     out += '[';
-    write_ref(out, is);
+    write_ref(out, is, name());
     out += ']';
     return true;
   }

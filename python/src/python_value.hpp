@@ -53,7 +53,8 @@ public:
   [[nodiscard]] nb::object get();
   /// Returns the JSON form: the stored one, or else a new one of the object, for which it waits for
   /// the GIL. Throws checkpoint_error{not_storable} with the type of a value that has none.
-  [[nodiscard]] json::value to_json();
+  /// @param key of the state that holds the value, for this error; empty if it is not known
+  [[nodiscard]] json::value to_json(const std::string& key = {});
   /// Returns the JSON form if it is stored; else null.
   [[nodiscard]] const json::value* stored() const noexcept { return stored_ ? &*stored_ : nullptr; }
   /// Makes get() return a new copy of a list, dict or set at each call. For initial values, which

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import typing
+from collections import abc
 from typing import (
     Any,
     Callable,
@@ -34,6 +35,16 @@ GraphInput = Union[Mapping[str, Any], Command, None]
 State = dict[str, Any]
 
 _MISSING: Any = object()
+
+#: The classes with whose values keys start whose hints are abstract.
+_CONCRETE: dict[Any, Any] = {
+    abc.Sequence: list,
+    abc.MutableSequence: list,
+    abc.Set: set,
+    abc.MutableSet: set,
+    abc.Mapping: dict,
+    abc.MutableMapping: dict,
+}
 
 
 class Result(dict[str, Any]):
@@ -97,10 +108,7 @@ class Graph:
             hint, *extras = typing.get_args(hint)
             reducer = next((e for e in extras if callable(e)), None)
             hint = unqualified(hint)
-        origin = typing.get_origin(hint) or hint
-        initial = _MISSING
-        if reducer is not None and origin in (list, dict, set, int, float, str, bool):
-            initial = origin()
+        initial = _MISSING if reducer is None else _initial_of(hint, reducer)
         self.channel(key, reducer, initial)
 
     def channel(self, name: str, reducer: Reducer | None = None, initial: Any = _MISSING) -> "Graph":
@@ -245,6 +253,20 @@ class Graph:
         )
 
 
+def _initial_of(hint: Any, reducer: Reducer) -> Any:
+    """Returns the value with which a key with a reducer starts, as BinaryOperatorAggregate of LangGraph:
+    what the class of the hint returns without arguments, if it can be called so."""
+    if reducer is add_messages:
+        return []
+    origin = typing.get_origin(hint) or hint
+    if not isinstance(origin, type) or origin is object:
+        return _MISSING
+    try:
+        return _CONCRETE.get(origin, origin)()
+    except Exception:  # of the class: it needs arguments
+        return _MISSING
+
+
 def _retries(given: Any, node: str) -> list[RetryPolicy]:
     """Returns the policies of a node. Raises TypeError for another value."""
     policies = list(given) if isinstance(given, (list, tuple)) else [given]
@@ -386,6 +408,7 @@ def _result(outcome: Any) -> Result:
 def interrupt(value: Any) -> Any:
     """Stops the run until its caller resumes the thread, and returns the resume value.
 
+    Both values must have a JSON form: None, bool, int, float, str, list and dict; a tuple becomes a list.
     Called by a node or tool. Without a resume value it does not return: it raises Interrupted, which
     must not be caught. When the thread is resumed, the node runs again from its beginning. Only runs
     with a checkpointer can be resumed.
@@ -394,7 +417,10 @@ def interrupt(value: Any) -> Any:
 
 
 def emit(event: Any) -> None:
-    """Sends an event, a value with a JSON form, to the readers of stream_mode "custom"."""
+    """Sends an event, a value with a JSON form, to the readers of stream_mode "custom".
+
+    Called by a node, tool or hook. A model cannot send events.
+    """
     current_runtime().emit(event)
 
 
