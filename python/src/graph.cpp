@@ -225,8 +225,11 @@ void native_graph::error_handler(const std::string& node, nb::object function, b
 void native_graph::subgraph(const std::string& name, nb::object graph, nb::dict options) {
   const auto& child = nb::cast<const native_graph&>(graph);
   keep(graph); // the collector finds the functions of the subgraph through its object
-  builder_.add_node(name, make_subgraph_body(layout_, child.layout_, child.program_), false,
-                    read_node_options(options, functions_));
+  auto& branches = branches_[name];
+  if (!branches)
+    branches = std::make_shared<std::vector<python_branch>>();
+  builder_.add_node(name, make_subgraph_body(layout_, child.layout_, child.program_, branches),
+                    false, read_node_options(options, functions_));
 }
 
 void native_graph::edge(std::vector<std::string> from, std::string to) {
