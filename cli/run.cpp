@@ -128,6 +128,7 @@ exit_code code_of(std::error_code failed, const ledger_arguments& shared) {
 /// Returns the options that score the rows of the job.
 gold_options gold_of(const run_arguments& given, const batch_options& job) {
   auto out = given.gold;
+  out.line_bytes_max = job.line_bytes_max;
   out.progress = given.progress;
   out.id_field = job.id_field;
   out.delimiter = job.delimiter;

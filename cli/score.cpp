@@ -4,6 +4,7 @@
 #include "cli/score.hpp"
 
 #include "cli/commands.hpp"
+#include "cli/interrupts.hpp"
 #include "cli/run.hpp"
 #include "cli/usage.hpp"
 #include "results/judge.hpp"
@@ -104,6 +105,7 @@ result<std::string> checked_score(const score_arguments& given) {
 }
 
 int run_score(const score_arguments& given) {
+  install_interrupts(); // an interrupt must not leave a temporary file
   const auto text = checked_score(given);
   if (!text) {
     std::cerr << "superstep score: " << text.error().text << '\n';
@@ -178,6 +180,7 @@ results::score_options score_options_of(const std::string& output, const gold_op
   options.input_as = gold.input_as;
   options.id_field = gold.id_field;
   options.delimiter = gold.delimiter;
+  options.line_bytes_max = gold.line_bytes_max;
   options.files = gold.files;
   return options;
 }
@@ -221,7 +224,12 @@ exit_code code_of_scores(std::error_code failed) noexcept {
 }
 
 result<std::string> score_output(const std::string& output, const gold_options& gold) {
-  const auto options = score_options_of(output, gold);
+  auto options = score_options_of(output, gold);
+  // The rows of a job that was asked to stop are scored. Another request stops the scoring.
+  options.is_cancelled = [before = interrupts().current()] {
+    const auto now = interrupts().current();
+    return now > before || now == stop_request::abort;
+  };
   const auto scored =
       gold.judge.empty() ? results::score_file(options) : score_with_judge(options, gold);
   if (!scored)

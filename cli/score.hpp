@@ -27,9 +27,10 @@ struct gold_options {
   std::string file;              ///< empty: the columns of the output
   /// The input of the job, for expected answers that are not in the output; empty: not known.
   std::string input;
-  input_format input_as = input_format::by_name; ///< format of `input`
-  std::string id_field;                          ///< empty: id or custom_id
-  char delimiter = '\0';                         ///< '\0': a comma
+  input_format input_as = input_format::by_name;               ///< format of `input`
+  std::string id_field;                                        ///< empty: id or custom_id
+  char delimiter = '\0';                                       ///< '\0': a comma
+  std::size_t line_bytes_max = batch_options{}.line_bytes_max; ///< of the lines of `input`
   /// Files that the jobs of --matrix share; null for a single job
   std::shared_ptr<results::gold_files> files{};
 };
@@ -63,8 +64,8 @@ void add_score_files(std::vector<used_file>& into, const std::string& output,
 
 /// Scores the rows of an output, with a job of the judge if there is one, and adds the result to
 /// the summary of the job.
-/// @return the text for the terminal; errc::cancelled and errc::shortage if the judge's job has
-/// stopped and can be resumed
+/// @return the text for the terminal; errc::cancelled after Ctrl-C or SIGTERM; errc::cancelled and
+/// errc::shortage if the judge's job has stopped and can be resumed
 [[nodiscard]] result<std::string> score_output(const std::string& output, const gold_options& gold);
 
 } // namespace superstep::cli

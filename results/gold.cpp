@@ -49,7 +49,7 @@ const json::value* column_at(const json::object& from, std::string_view name) {
 
 bool is_answer(const json::value& column) noexcept {
   const auto* const text = column.if_string();
-  return !column.is_null() && (text == nullptr || !text->empty());
+  return !column.is_null() && (text == nullptr || text->find_first_not_of(" \t\r\n") != text->npos);
 }
 
 batch_options input_of(const score_options& options, const std::string& path, input_format format) {
@@ -58,6 +58,9 @@ batch_options input_of(const score_options& options, const std::string& path, in
   out.input_as = format;
   out.delimiter = options.delimiter;
   out.output = options.output;
+  out.line_bytes_max = path == options.gold_file
+                           ? std::max(options.line_bytes_max, out.line_bytes_max)
+                           : options.line_bytes_max;
   return out;
 }
 
@@ -73,6 +76,10 @@ result<gold_file> gold_file::open(const score_options& options, const std::strin
   out.facts_.set_hint(out.file_.delimiter_hint());
   const auto read = out.file_.for_each(
       [&](const result<json::object>& line, const record_place& place) -> result<bool> {
+        if (auto checked = check_cancelled(options); !checked)
+          return checked.error();
+        if (!line && path != options.gold_file)
+          return true;
         if (!line)
           return error{line.error().code,
                        path + ':' + std::to_string(place.number) + ": " + line.error().text};
@@ -80,6 +87,7 @@ result<gold_file> gold_file::open(const score_options& options, const std::strin
         out.facts_.add_line(*line, options.field, key);
         const auto is_numbered = key != find_row_key(*line, options.id_field, place.number + 1);
         out.is_numbered_ = is_numbered && (out.is_numbered_ || out.rows_.empty());
+        out.last_number_ = place.number;
         out.rows_.push_back({key_hash(key), place});
         return true;
       });
@@ -117,17 +125,9 @@ result<void> gold_file::check_distinct(const std::string& path) const {
 }
 
 result<json::object> gold_file::find(const std::string& key) const {
-  if (file_.is_table() && is_numbered_ && key == "1")
-    return error{errc::invalid_argument,
-                 file_.name() + ": its lines have no ids, so that their numbers are their ids, but "
-                                "they begin with line 2, and the rows with row 1; add a column id "
-                                "to both files"};
   auto found = line_of(key);
-  const auto mark = key.rfind('#');
-  if (!found || !found->empty() || mark == std::string::npos ||
-      key.find_first_not_of("0123456789", mark + 1) != std::string::npos)
-    return found;
-  return line_of(key.substr(0, mark));
+  const auto repeated = repeated_row_of(key);
+  return !found || !found->empty() || repeated.empty() ? found : line_of(std::string{repeated});
 }
 
 result<json::object> gold_file::line_of(const std::string& key) const {
@@ -165,6 +165,11 @@ result<gold_file_ptr> open_gold(const score_options& options, const std::string&
   return (options.files ? *options.files : own).open(options, path, format);
 }
 
+gold_source::gold_source(const score_options& options) : options_{&options} {
+  if (!options.gold_file.empty())
+    numbers_ = number_check{is_input_table(options.output)};
+}
+
 result<void> gold_source::open_file(const std::string& path, input_format format) {
   auto opened = open_gold(*options_, path, format);
   if (!opened)
@@ -182,7 +187,14 @@ result<gold_source> gold_source::open(const score_options& options) {
   return out;
 }
 
+result<void> gold_source::check_numbers() const {
+  // check_gold() has compared the file with the input before the job.
+  return options_->gold_file.empty() ? result<void>{}
+                                     : numbers_.check(*file_, options_->input.empty());
+}
+
 result<json::value> gold_source::find(const std::string& key, simdjson::dom::object line) {
+  numbers_.add(key);
   if (options_->gold_file.empty()) {
     const auto columns = columns_of(line);
     if (!columns.empty())
@@ -224,6 +236,8 @@ result<void> expected_rows::for_each(
                                      const json::value& gold)>& see) {
   auto answer = answer_field{options_->answer};
   const auto read = reader_.for_each([&]() -> result<void> {
+    if (auto checked = check_cancelled(*options_); !checked)
+      return checked;
     const auto row = read_result_line(reader_.object(), options_->answer);
     if (first_key_.empty())
       first_key_ = row.key;
@@ -231,7 +245,11 @@ result<void> expected_rows::for_each(
     const auto wanted = gold_.find(row.key, reader_.object());
     return wanted ? see(row, reader_.object(), *wanted) : wanted.error();
   });
-  return read ? answer.check(options_->output) : read;
+  if (!read)
+    return read;
+  if (auto checked = gold_.check_numbers(); !checked)
+    return checked;
+  return answer.check(options_->output);
 }
 
 } // namespace superstep::results

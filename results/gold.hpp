@@ -2,6 +2,7 @@
 #pragma once
 
 #include "results/gold_check.hpp"
+#include "results/number_check.hpp"
 #include "results/record_file.hpp"
 #include "results/result_line.hpp"
 #include "results/score.hpp"
@@ -30,8 +31,8 @@ namespace superstep::results {
 /// as in outputs with selected fields.
 [[nodiscard]] const json::value* column_at(const json::object& from, std::string_view name);
 
-/// Whether the value of a column is an expected answer. A null and an empty text are not: CSV files
-/// have empty cells for missing values.
+/// Whether the value of a column is an expected answer. A null and a text without characters
+/// except white space are not: CSV files have empty cells for missing values.
 [[nodiscard]] bool is_answer(const json::value& column) noexcept;
 
 /// Returns the columns of an output line; an empty object if there are none.
@@ -45,7 +46,8 @@ namespace superstep::results {
 /// a job. Needs 32 bytes of memory per line.
 class gold_file {
 public:
-  /// Reads the ids of all lines.
+  /// Reads the ids of all lines. Skips invalid lines of the input of the job, because the job
+  /// reports them; in another file, they are errors.
   /// @param options `delimiter` and `id_field` describe the file; `output` names the folder for a
   /// decompressed copy
   [[nodiscard]] static result<gold_file> open(const score_options& options, const std::string& path,
@@ -56,6 +58,14 @@ public:
   [[nodiscard]] result<json::object> find(const std::string& key) const;
   /// Facts about the lines.
   [[nodiscard]] const gold_facts& facts() const noexcept { return facts_; }
+  /// Whether the lines have no ids, so that their numbers are used.
+  [[nodiscard]] bool is_numbered() const noexcept { return is_numbered_; }
+  /// The number of the last line; 0 if there is none.
+  [[nodiscard]] std::uint64_t last_number() const noexcept { return last_number_; }
+  /// Whether the first line has the names of columns.
+  [[nodiscard]] bool is_table() const noexcept { return file_.is_table(); }
+  /// The path of the file, for error texts.
+  [[nodiscard]] const std::string& name() const noexcept { return file_.name(); }
 
 private:
   struct indexed_line {
@@ -70,7 +80,8 @@ private:
   record_file file_;
   std::string id_field_;
   std::vector<indexed_line> rows_; ///< sorted by hash
-  bool is_numbered_ = false; ///< whether the lines have no ids, so that their numbers are used
+  bool is_numbered_ = false;
+  std::uint64_t last_number_ = 0;
   gold_facts facts_;
 };
 
@@ -110,14 +121,18 @@ public:
   [[nodiscard]] result<json::value> find(const std::string& key, simdjson::dom::object line);
   /// Facts about the lines that were read, for the error if no row has an expected answer.
   [[nodiscard]] const gold_facts& facts() const noexcept { return facts_; }
+  /// Fails if the rows of all calls of find() may have got the expected answers of other rows,
+  /// because the lines of the gold file are matched by their numbers; see number_check.
+  [[nodiscard]] result<void> check_numbers() const;
 
 private:
-  explicit gold_source(const score_options& options) : options_{&options} {}
+  explicit gold_source(const score_options& options);
   [[nodiscard]] result<void> open_file(const std::string& path, input_format format);
 
   const score_options* options_;
   gold_file_ptr file_; ///< null: only the columns are read so far
   gold_facts facts_;
+  number_check numbers_;
 };
 
 /// The rows of an output with their expected answers.
@@ -133,6 +148,8 @@ public:
   for_each(const std::function<result<void>(const result_line& row, simdjson::dom::object line,
                                             const json::value& gold)>& see);
   [[nodiscard]] const detail::file& output() const noexcept { return reader_.file(); }
+  /// Whether the output ends with an incomplete line. @pre for_each() has succeeded
+  [[nodiscard]] bool is_torn() const noexcept { return reader_.is_torn(); }
   /// Returns the error for rows of which none has an expected answer. @pre for_each() has succeeded
   [[nodiscard]] error without_gold() const {
     return gold_.facts().to_error(*options_, options_->output, first_key_);

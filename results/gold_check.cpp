@@ -94,6 +94,7 @@ result<void> check_gold(const score_options& options) {
   };
   auto is_found = false;
   auto first = std::string{};
+  auto numbers = number_check{rows->is_table()};
   const auto see = [&](const result<json::object>& row, const record_place& place) -> result<bool> {
     if (!row)
       return true; // the job reports invalid lines
@@ -107,6 +108,10 @@ result<void> check_gold(const score_options& options) {
         return usable.error();
       return !is_found || checks_all;
     }
+    if (id != find_row_key(*row, options.id_field, place.number + 1)) // it has no id of its own
+      numbers.add(id);
+    if (auto checked = numbers.check(*gold); !checked)
+      return checked.error();
     const auto line = gold->find(id);
     if (!line)
       return line.error();

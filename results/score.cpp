@@ -70,6 +70,7 @@ std::string_view without_fence(std::string_view text) noexcept {
 
 /// Returns a value as canonical text in which equal numbers have equal texts (1 and 1.0).
 std::string comparable(const json::value& value) {
+  constexpr auto exact_max = 0x1p53; // some larger integers have no double of their own
   if (const auto* const list = value.if_array()) {
     auto out = std::string{"["};
     for (const auto& one : *list)
@@ -87,9 +88,21 @@ std::string comparable(const json::value& value) {
     return fmt::format("{{{}}}", fmt::join(all, ","));
   }
   if (value.is_double() && value.get_double() == std::floor(value.get_double()) &&
-      std::abs(value.get_double()) < 1e15)
+      std::abs(value.get_double()) <= exact_max)
     return std::to_string(static_cast<std::int64_t>(value.get_double()));
   return superstep::to_text(value);
+}
+
+/// Returns a text with hyphens for minus signs.
+std::string with_hyphens(std::string_view text) {
+  constexpr auto minus_sign = std::string_view{"\u2212"};
+  auto out = std::string{};
+  out.reserve(text.size());
+  for (auto at = text.find(minus_sign); at != text.npos; at = text.find(minus_sign)) {
+    out.append(text, 0, at) += '-';
+    text.remove_prefix(at + minus_sign.size());
+  }
+  return out.append(text);
 }
 
 /// Compares two numbers. Integers must be equal. Other numbers may differ by rounding errors, such
@@ -136,6 +149,13 @@ std::vector<std::string> score_method_names() {
   return out;
 }
 
+result<void> check_cancelled(const score_options& options) {
+  if (options.is_cancelled && options.is_cancelled())
+    return error{errc::cancelled,
+                 "stopped before all rows were scored; superstep score scores them"};
+  return {};
+}
+
 std::string scored_by(const score_options& options) {
   return scored_by(method_name(options), options.field, options.judge);
 }
@@ -143,20 +163,20 @@ std::string scored_by(const score_options& options) {
 std::optional<double> last_number(std::string_view text) {
   static const auto pattern =
       re2::RE2{R"(([-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?|[-+]?\.\d+))"};
-  auto plain = std::string{text};
-  constexpr auto minus_sign = std::string_view{"\u2212"};
-  for (auto at = plain.find(minus_sign); at != std::string::npos; at = plain.find(minus_sign, at))
-    plain.replace(at, minus_sign.size(), 1, '-');
+  const auto plain = with_hyphens(text);
   auto rest = re2::StringPiece{plain};
   auto found = std::optional<double>{};
   for (auto piece = re2::StringPiece{}; re2::RE2::FindAndConsume(&rest, pattern, &piece);) {
-    // "1,2024" is two numbers: the pattern would end inside the second one.
-    if (const auto comma = piece.find(',');
-        comma != re2::StringPiece::npos && !rest.empty() &&
+    // "1,2024" is two numbers: the pattern would end inside the second one. The same holds for all
+    // groups of "1,234,5678", so the search continues at the last comma. Continuing at the first
+    // one would take quadratic time.
+    // StringPiece::rfind() of RE2 finds nothing without a second argument.
+    if (const auto comma = std::string_view{piece.data(), piece.size()}.rfind(',');
+        comma != std::string_view::npos && !rest.empty() &&
         std::isdigit(static_cast<unsigned char>(rest[0])) != 0) {
-      const auto* const end = piece.data() + comma;
-      rest = {end, static_cast<std::size_t>(rest.data() + rest.size() - end)};
-      piece = piece.substr(0, comma);
+      const auto* const next = piece.data() + comma;
+      rest = {next, static_cast<std::size_t>(rest.data() + rest.size() - next)};
+      continue;
     }
     const auto is_hyphen = piece[0] == '-' && piece.data() != plain.data() &&
                            std::isalnum(static_cast<unsigned char>(piece.data()[-1])) != 0;
@@ -331,6 +351,7 @@ result<score_summary> score_rows(const score_options& options, const row_scorer&
   });
   if (!scored)
     return fail(scored.error());
+  out.is_torn = rows->is_torn();
   if (out.scored == 0)
     return fail(has_gold ? error{errc::not_found, "no answer of the judge contains a number from 0 "
                                                   "to 1, or a member `score` with one"}
@@ -383,6 +404,8 @@ std::string to_text(const score_summary& s) {
                        s.unknown);
   if (s.without > 0)
     out += fmt::format(", {} without a score", s.without);
+  if (s.is_torn)
+    out += "; the last line of the output is incomplete and not scored";
   out += "; scores in " + s.path;
   if (!s.hint.empty())
     out += "\nhint: " + s.hint;

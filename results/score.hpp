@@ -67,13 +67,21 @@ struct score_options {
   input_format input_as = input_format::by_name; ///< format of `input`
   char delimiter = '\0'; ///< batch_options::delimiter, for `gold_file` and `input`
   std::string id_field;  ///< batch_options::id_field, for `gold_file` and `input`
-  std::string field;     ///< name of the column; dots lead to nested members
-  std::string answer;    ///< member that is the answer; see read_result_line()
+  /// batch_options::line_bytes_max, for `input`; lines of `gold_file` may have the default, too
+  std::size_t line_bytes_max = batch_options{}.line_bytes_max;
+  std::string field;  ///< name of the column; dots lead to nested members
+  std::string answer; ///< member that is the answer; see read_result_line()
   score_method method = score_method::exact;
   std::string judge; ///< agent file of the judge that makes the scores; empty: `method` makes them
   /// Files that were read for jobs with the same options except `output`; null: the files are read
   std::shared_ptr<gold_files> files{};
+  /// Asked before each line is read; scoring ends with errc::cancelled if it returns true. Empty:
+  /// it is not cancelled
+  std::function<bool()> is_cancelled{};
 };
+
+/// Fails with errc::cancelled if the scores are not wanted any more.
+[[nodiscard]] result<void> check_cancelled(const score_options& options);
 
 /// Returns how the scores are made; see scored_by().
 [[nodiscard]] std::string scored_by(const score_options& options);
@@ -85,6 +93,7 @@ struct score_summary {
   std::uint64_t failed = 0;  ///< scored rows that failed
   std::uint64_t without = 0; ///< rows without an expected answer
   std::uint64_t unknown = 0; ///< scored rows whose lines do not show how the rows ended
+  bool is_torn = false;      ///< whether the output ends with an incomplete line
   score_groups scores;       ///< the scores by the rows of the input
   std::string hint;          ///< advice for the user; empty if there is none
 };
@@ -110,7 +119,8 @@ using row_scorer = std::function<result<std::optional<double>>(
 /// with `id`, `score`, `status`, `answer`, `gold`, `gold_field` and `method`. Needs 24 bytes of
 /// memory per row of the input.
 /// @return errc::parse_failed for a gold file that cannot be read, and for an unusable expected
-/// answer; errc::not_found if no row has an expected answer
+/// answer; errc::not_found if no row has an expected answer; errc::cancelled if it was cancelled.
+/// An error leaves the earlier scores unchanged
 [[nodiscard]] result<score_summary> score_file(const score_options& options);
 
 /// Returns the mean score with its confidence interval.
