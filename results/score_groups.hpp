@@ -23,7 +23,8 @@ struct rate {
 /// independent of each other: if a row is repeated and always gets the same answer, the repetitions
 /// say no more about the agent than one answer. So the interval is that of fewer rows: of as many
 /// independent ones as would give the mean the same variance (E. L. Korn and B. I. Graubard, Survey
-/// Methodology 24, 1998).
+/// Methodology 24, 1998). This number is reduced if few rows are repeated, because their variance
+/// is then not well known. It is at least that of rows of which each always gets the same answer.
 ///
 /// Needs about 50 bytes of memory per row of the input if all ids end with # and a number;
 /// otherwise none.
