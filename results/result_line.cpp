@@ -101,6 +101,20 @@ void read_usage(dom::object usage, result_line& into) noexcept {
   read_integer(usage, "prompt_tokens", into.input_tokens);
   read_integer(usage, "completion_tokens", into.output_tokens);
   read_integer(usage, "cached", into.cached_answers);
+  read_number(usage, "cost", into.cost); // of a batch request
+}
+
+/// Reads the members `usage.input_tokens` and `usage.output_tokens` of a line with selected fields.
+/// One of them alone is not the usage of the row.
+void read_usage_fields(dom::object line, result_line& into) noexcept {
+  auto input = std::int64_t{0};
+  auto output = std::int64_t{0};
+  if (line.at_key("usage.input_tokens").get(input) != simdjson::SUCCESS ||
+      line.at_key("usage.output_tokens").get(output) != simdjson::SUCCESS)
+    return;
+  into.has_usage = true;
+  into.input_tokens = input;
+  into.output_tokens = output;
 }
 
 /// Removes the usage of a row whose model calls have reported no tokens: it is not known.
@@ -287,6 +301,7 @@ result_line read_result_line(dom::object line, std::string_view answer_member) {
   out.is_status_known = out.is_status_known || out.has_answer;
   if (line.at_key("usage").get(member) == simdjson::SUCCESS)
     read_usage(member, out);
+  read_usage_fields(line, out);
   read_number(line, "cost", out.cost);
   read_number(line, "wall_ms", out.wall_ms);
   read_number(line, "barrier_wait_ms", out.barrier_wait_ms);

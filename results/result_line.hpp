@@ -120,10 +120,12 @@ public:
   [[nodiscard]] simdjson::dom::object object() const noexcept {
     return is_unended_ ? unended_ : lines_->object();
   }
+  /// The last line read, without its line break; valid until the next call of next().
+  [[nodiscard]] std::string_view text() const noexcept { return lines_->text(); }
   /// Position of the last line read in the file, for read_result_at().
   [[nodiscard]] std::uint64_t offset() const noexcept { return begin_; }
   /// Length of the last line read, without its line break.
-  [[nodiscard]] std::size_t size() const noexcept { return lines_->text().size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return text().size(); }
   /// Whether the file ends with an incomplete line.
   [[nodiscard]] bool is_torn() const noexcept { return is_torn_; }
   [[nodiscard]] const detail::file& file() const noexcept { return *file_; }

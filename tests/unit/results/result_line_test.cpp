@@ -75,6 +75,25 @@ BOOST_AUTO_TEST_CASE(line_with_selected_fields_is_read) {
   BOOST_TEST(!line.wall_ms.has_value());
 }
 
+BOOST_AUTO_TEST_CASE(selected_members_of_usage_are_read) {
+  const auto line = read(
+      R"({"id":"k","answer":"42","usage.input_tokens":3,"usage.output_tokens":4,"cost":0.5})");
+  BOOST_TEST(line.has_usage);
+  BOOST_TEST(line.input_tokens == 3);
+  BOOST_TEST(line.output_tokens == 4);
+  for (const auto* other : {R"({"id":"k","usage.output_tokens":4})",
+                            R"({"id":"k","usage.input_tokens":null,"usage.output_tokens":null})"})
+    BOOST_TEST(!read(other).has_usage, other);
+}
+
+BOOST_AUTO_TEST_CASE(batch_request_has_its_cost) {
+  const auto line = read(R"({"custom_id":"k","response":{"status_code":200,"body":{
+      "choices":[{"message":{"content":"x"}}],
+      "usage":{"prompt_tokens":3,"completion_tokens":4,"cost":0.5}}},"error":null})");
+  BOOST_TEST(line.cost.value_or(0) == 0.5);
+  BOOST_TEST(read(R"({"id":"k","usage":{"prompt_tokens":3,"cost":0.5}})").cost.value_or(0) == 0.5);
+}
+
 BOOST_AUTO_TEST_CASE(members_of_wrong_types_are_ignored) {
   const auto line =
       read(R"({"id":3,"output":[],"usage":7,"wall_ms":"x","error":false,"steps":-1})");
