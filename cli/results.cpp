@@ -102,6 +102,12 @@ void note_outdated_scores(std::string_view verb, const std::string& output) {
         << " has changed since it was scored, so its scores are not shown; use superstep score\n";
 }
 
+/// Says that the last line of a file is not used.
+void note_torn(std::string_view verb, const std::string& file) {
+  std::cerr << "superstep " << verb << ": " << file
+            << ": the last line is incomplete and is skipped\n";
+}
+
 int run_report(const report_arguments& given) {
   if (const auto checked =
           check_page(given.output, {{"the file", given.file, used_file::use::read}});
@@ -138,11 +144,21 @@ int run_row(const row_arguments& given) {
   const auto found = results::find_row(given.file, given.id);
   if (!found)
     return fail_verb("row", found.error().text);
-  if (!*found)
+  if (found->is_torn)
+    note_torn("row", given.file);
+  if (!found->line)
     return fail_verb("row", given.file + " has no row with the id '" + given.id + "'" +
                                 advice_about_ids(given.file, given.id));
-  std::cout << (given.json ? superstep::to_text(**found) : results::row_text(**found)) << '\n';
-  if (given.events.empty() || given.json)
+  if (given.json) {
+    std::cout << *found->line << '\n';
+    return 0;
+  }
+  const auto line = parse_json(*found->line);
+  if (!line)
+    return fail_verb("row", given.file + ": the line of the row cannot be shown (" +
+                                line.error().text + "); --json prints it");
+  std::cout << results::row_text(line->get_object()) << '\n';
+  if (given.events.empty())
     return 0;
   const auto timeline = results::row_timeline(given.events, given.id);
   if (!timeline)
@@ -169,6 +185,9 @@ int run_diff(const diff_arguments& given) {
     return fail_verb("diff", compared.error().text);
   for (const auto* path : {&given.left, &given.right})
     note_outdated_scores("diff", *path);
+  for (const auto* side : {&compared->left, &compared->right})
+    if (side->is_torn)
+      note_torn("diff", side == &compared->left ? given.left : given.right);
   if (!given.output.empty())
     if (const auto written = write_page(given.output, results::to_html(*compared)); !written)
       return fail_verb("diff", written.error().text);

@@ -19,7 +19,7 @@ namespace superstep::results {
 
 namespace {
 
-/// The place of a row in the right file.
+/// The place of a row in a file.
 struct indexed_row {
   std::uint64_t hash;
   std::uint64_t offset;
@@ -39,6 +39,29 @@ error without_id(const result_reader& reader) {
 error repeated(const std::string& path, const std::string& key) {
   return {errc::parse_failed,
           path + ": has several rows with the id '" + key + "'; rows can only be compared by id"};
+}
+
+/// Returns the place of the last row that was read.
+indexed_row place_of(const result_reader& reader, const std::string& key) {
+  return {hash_of(key), reader.offset(), static_cast<std::uint32_t>(reader.size())};
+}
+
+/// Sorts rows by hash, and fails if two of them have the same id. Only rows with equal hashes are
+/// read again.
+result<void> check_distinct(const detail::file& from, std::vector<indexed_row>& rows) {
+  std::ranges::sort(rows, {}, &indexed_row::hash);
+  auto parser = simdjson::dom::parser{};
+  for (auto i = std::size_t{1}; i < rows.size(); ++i) {
+    if (rows[i].hash != rows[i - 1].hash)
+      continue;
+    const auto one = read_result_at(from, rows[i - 1].offset, rows[i - 1].size, parser);
+    const auto other = read_result_at(from, rows[i].offset, rows[i].size, parser);
+    if (!one || !other)
+      return one ? other.error() : one.error();
+    if (one->key == other->key)
+      return repeated(from.path(), one->key);
+  }
+  return {};
 }
 
 /// The right file: its index and its statistics.
@@ -109,31 +132,15 @@ private:
         return without_id(reader_);
       scores_.set_score(row);
       statistics_.add(row);
-      rows_.push_back(
-          {hash_of(row.key), reader_.offset(), static_cast<std::uint32_t>(reader_.size())});
+      rows_.push_back(place_of(reader_, row.key));
       return {};
     });
     if (!indexed)
       return indexed;
     if (auto checked = compared.check(reader_.file().path()); !checked)
       return checked;
-    std::ranges::sort(rows_, {}, &indexed_row::hash);
-    return find_repeated();
-  }
-
-  /// Fails if two rows have the same id. Only rows with equal hashes are read again.
-  [[nodiscard]] result<void> find_repeated() {
-    for (auto i = std::size_t{1}; i < rows_.size(); ++i) {
-      if (rows_[i].hash != rows_[i - 1].hash)
-        continue;
-      auto one = read_result_at(reader_.file(), rows_[i - 1].offset, rows_[i - 1].size, parser_);
-      auto other = read_result_at(reader_.file(), rows_[i].offset, rows_[i].size, parser_);
-      if (!one || !other)
-        return one ? other.error() : one.error();
-      if (one->key == other->key)
-        return repeated(reader_.file().path(), one->key);
-    }
-    return {};
+    statistics_.is_torn = reader_.is_torn();
+    return check_distinct(reader_.file(), rows_);
   }
 
   result_reader reader_;
@@ -355,7 +362,7 @@ result<comparison> compare(const std::string& left, const std::string& right,
   auto out = comparison{};
   out.left_path = left;
   out.right_path = right;
-  auto seen = std::vector<std::uint64_t>{}; // hashes of ids that the right file does not have
+  auto unpaired = std::vector<indexed_row>{}; // rows of the left file that only it has
   auto compared = answer_field{options.answer};
   const auto paired = reader->for_each([&]() -> result<void> {
     auto pair = row_pair{};
@@ -370,6 +377,8 @@ result<comparison> compare(const std::string& left, const std::string& right,
     if (!found)
       return found.error();
     pair.right = *std::move(found);
+    if (!pair.right)
+      unpaired.push_back(place_of(*reader, pair.key));
     pair.match = !pair.right                         ? row_match::only_left
                  : are_same(*pair.left, *pair.right) ? row_match::same
                                                      : row_match::different;
@@ -380,6 +389,9 @@ result<comparison> compare(const std::string& left, const std::string& right,
     return paired.error();
   if (const auto checked = compared.check(left); !checked)
     return checked.error();
+  if (const auto checked = check_distinct(reader->file(), unpaired); !checked)
+    return checked.error();
+  out.left.is_torn = reader->is_torn();
   out.right = indexed->statistics();
   const auto rest = indexed->for_rest([&](result_line row) {
     auto pair = row_pair{};

@@ -61,8 +61,8 @@ struct comparison {
   std::uint64_t rows_omitted = 0; ///< rows that compare_options::rows_max does not leave room for
 };
 
-/// Compares two output files. Needs 24 bytes of memory per row of the right file; the rows
-/// themselves are read one pair at a time.
+/// Compares two output files. Needs 24 bytes of memory per row of the right file and per row
+/// that only the left file has; the rows themselves are read one pair at a time.
 ///
 /// @param see called for each pair; may be empty
 /// @return errc::parse_failed if a file has lines without an id or two lines with the same id

@@ -263,21 +263,18 @@ private:
 
 } // namespace
 
-result<std::optional<json::object>> find_row(const std::string& path, const std::string& key) {
+result<found_row> find_row(const std::string& path, const std::string& key) {
   auto reader = result_reader::open(path);
   if (!reader)
     return reader.error();
-  auto found = std::optional<json::object>{};
+  auto out = found_row{};
   const auto read = reader->for_each([&]() -> result<void> {
-    if (detail::key_of(reader->object()) != key)
-      return {};
-    auto parsed = parse_json(simdjson::to_string(reader->object()));
-    if (!parsed)
-      return parsed.error();
-    found = std::move(parsed->as_object());
+    if (detail::key_of(reader->object()) == key)
+      out.line = reader->text();
     return {};
   });
-  return read ? result<std::optional<json::object>>{std::move(found)} : read.error();
+  out.is_torn = reader->is_torn();
+  return read ? result<found_row>{std::move(out)} : read.error();
 }
 
 result<known_ids> find_similar_ids(const std::string& path, const std::string& key) {

@@ -10,10 +10,15 @@
 
 namespace superstep::results {
 
+/// The result of find_row().
+struct found_row {
+  std::optional<std::string> line; ///< the line as it is in the file; nullopt if there is none
+  bool is_torn = false;            ///< whether the file ends with an incomplete line
+};
+
 /// Finds the row with an id in an output file, in constant memory. If several lines have the id,
-/// returns the last one. nullopt if there is none.
-[[nodiscard]] result<std::optional<json::object>> find_row(const std::string& path,
-                                                           const std::string& key);
+/// returns the last one.
+[[nodiscard]] result<found_row> find_row(const std::string& path, const std::string& key);
 
 /// The ids of an output file that an unknown id may mean.
 struct known_ids {

@@ -155,8 +155,20 @@ BOOST_AUTO_TEST_CASE(repeated_and_missing_ids_are_errors) {
              twice + ": has several rows with the id '1'; rows can only be compared by id");
   BOOST_TEST(compare(twice, once, {}).error().text ==
              twice + ": has several rows with the id '1'; rows can only be compared by id");
+  const auto other = write("d", ok_line("2", "x"));
+  BOOST_TEST(compare(twice, other, {}).error().text ==
+             twice + ": has several rows with the id '1'; rows can only be compared by id");
   BOOST_TEST(compare(once, none, {}).error().text.find("without an id") != std::string::npos);
   BOOST_TEST(compare(none, once, {}).error().text.find("without an id") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(incomplete_last_lines_are_reported) {
+  const auto whole = write("a", ok_line("1", "x"));
+  const auto torn = write("b", ok_line("1", "x") + "{\"id\":\"2\"");
+  const auto got = compare(torn, whole, {}).value();
+  BOOST_TEST(got.left.is_torn);
+  BOOST_TEST(!got.right.is_torn);
+  BOOST_TEST(compare(whole, torn, {}).value().right.is_torn);
 }
 
 BOOST_AUTO_TEST_CASE(columns_wrap_at_characters) {

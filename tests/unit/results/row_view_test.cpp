@@ -78,10 +78,19 @@ BOOST_AUTO_TEST_CASE(failed_row_shows_its_error) {
 BOOST_AUTO_TEST_CASE(last_line_with_the_id_is_found) {
   const auto path = write("o", ok_line("a", "first") + ok_line("b", "x") + ok_line("a", "second"));
   const auto found = find_row(path, "a").value();
-  BOOST_REQUIRE(found.has_value());
-  BOOST_TEST(superstep::to_text(*found).find("second") != std::string::npos);
-  BOOST_TEST(!find_row(path, "c").value().has_value());
+  BOOST_TEST(found.line.value_or("").find("second") != std::string::npos);
+  BOOST_TEST(!found.is_torn);
+  BOOST_TEST(!find_row(path, "c").value().line.has_value());
   BOOST_TEST(find_row(path + "x", "a").has_error());
+}
+
+BOOST_AUTO_TEST_CASE(found_line_is_that_of_the_file) {
+  constexpr auto levels = std::size_t{900}; // more than parse_json() accepts
+  const auto line = R"({ "id":"a", "cost":0.00002, "x":)" + std::string(levels, '[') +
+                    std::string(levels, ']') + '}';
+  const auto found = find_row(write("o", line + "\n{\"id\":\"a\""), "a").value();
+  BOOST_TEST(found.line.value_or("") == line);
+  BOOST_TEST(found.is_torn);
 }
 
 BOOST_AUTO_TEST_CASE(similar_ids_are_the_nearest_ones) {
