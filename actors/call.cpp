@@ -127,6 +127,14 @@ std::optional<json::value> call::ask(const json::value& question) {
   return own_interrupts().ask(question);
 }
 
+bool call::is_interrupted() {
+  const auto record = own_extras() != nullptr ? asked() : nullptr;
+  if (!record)
+    return false;
+  const auto lock = std::scoped_lock{record->mutex};
+  return record->stopped;
+}
+
 void call::pass_on(std::vector<interrupt> questions) {
   auto& mine = own_interrupts();
   const auto lock = std::scoped_lock{mine.mutex};

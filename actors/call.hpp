@@ -229,6 +229,7 @@ struct call : lane_message, detail::call_services {
   std::optional<std::chrono::steady_clock::time_point> deadline() const noexcept override;
   std::function<void(json::value)> emitter() override;
   std::optional<json::value> ask(const json::value& question) override;
+  [[nodiscard]] bool is_interrupted() override;
   void pass_on(std::vector<interrupt> questions) override;
   void note_progress(detail::progress_kind kind) noexcept override;
   /// Starts the idle timeout of the call again.

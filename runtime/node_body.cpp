@@ -160,6 +160,12 @@ bool guarded(const body_input& input, detail::node_body::outcome& out, std::exce
       input.table->node(input.node).body->finish(ended, input, out.output);
     }
     SUPERSTEP_ASSERT(!out.output.has_ended); // the call ends once
+    // A plain function has returned after it asked a question. Routers must not see its result.
+    if (!input.table->node(input.node).branches.empty() && input.services != nullptr &&
+        input.services->is_interrupted()) {
+      out.output = {};
+      return true;
+    }
     has_ended = out.output.has_ended = true;
     detail::run_routers(input, out.output);
     // the output is reused, possibly for a node of another front end

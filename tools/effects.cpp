@@ -119,6 +119,7 @@ public:
       was_asked_ = true;
     return answer;
   }
+  bool is_interrupted() override { return real_->is_interrupted(); }
   void pass_on(std::vector<interrupt> questions) override {
     was_asked_ = true;
     real_->pass_on(std::move(questions));

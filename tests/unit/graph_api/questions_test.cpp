@@ -231,4 +231,28 @@ BOOST_AUTO_TEST_CASE(concurrent_questions_can_be_answered_in_order) {
   BOOST_TEST(log_of(run(e, graph, answer("yes"), on("t"))) == "no yes");
 }
 
+BOOST_AUTO_TEST_CASE(routers_are_not_called_for_result_of_interrupted_function) {
+  auto g = logging({"after"});
+  g.add("ask", [](const json::value&, const ss::runtime& rt) {
+    const auto said = rt.ask("sure?");
+    return json::object{{"log", json::array{said.value_or("discarded")}}};
+  });
+  const auto calls = std::make_shared<int>(0);
+  g.edge("__start__", "ask");
+  g.branch("ask", [calls](const json::value& state) {
+    ++*calls;
+    if (state.at("log").as_array().back() == "discarded")
+      throw std::runtime_error{"not an answer"};
+    return "after";
+  });
+  const auto graph = g.compile(kept());
+  auto e = ss::engine{{.workers = 1}};
+  const auto stopped = run(e, graph, json::object{}, on("t"));
+  BOOST_TEST(!stopped.raw.error.has_value());
+  BOOST_TEST(stopped.raw.interrupts.size() == 1U);
+  BOOST_TEST(*calls == 0);
+  BOOST_TEST(log_of(run(e, graph, answer("yes"), on("t"))) == "yes after");
+  BOOST_TEST(*calls == 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

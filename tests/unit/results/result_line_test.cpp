@@ -76,8 +76,8 @@ BOOST_AUTO_TEST_CASE(line_with_selected_fields_is_read) {
 }
 
 BOOST_AUTO_TEST_CASE(selected_members_of_usage_are_read) {
-  const auto line = read(
-      R"({"id":"k","answer":"42","usage.input_tokens":3,"usage.output_tokens":4,"cost":0.5})");
+  const auto line =
+      read(R"({"id":"k","answer":"42","usage.input_tokens":3,"usage.output_tokens":4,"cost":0.5})");
   BOOST_TEST(line.has_usage);
   BOOST_TEST(line.input_tokens == 3);
   BOOST_TEST(line.output_tokens == 4);

@@ -81,6 +81,8 @@ public:
   /// and returns nothing. The task then counts as interrupted when the body has returned or was
   /// destroyed.
   [[nodiscard]] virtual std::optional<json::value> ask(const json::value& question) = 0;
+  /// Whether the body has asked a question that has no answer yet, so that its result is discarded.
+  [[nodiscard]] virtual bool is_interrupted() = 0;
   /// Records the interrupts of a nested run as interrupts of the body.
   virtual void pass_on(std::vector<interrupt> questions) = 0;
   /// Reports progress of the body; see progress_kind. May be called from any thread.
