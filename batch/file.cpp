@@ -21,12 +21,18 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-/// Returns the path with symbolic links resolved. rename(2) would otherwise replace the link
-/// instead of the file.
+/// Returns the path with symbolic links resolved, also if the file does not exist. rename(2) would
+/// otherwise replace the link instead of the file.
 std::string real_path(const std::string& path) {
+  namespace fs = std::filesystem;
   auto failed = std::error_code{};
-  auto real = std::filesystem::canonical(path, failed);
-  return failed ? path : real.string();
+  if (const auto real = fs::canonical(path, failed); !failed)
+    return real.string();
+  constexpr auto links_max = 40; // as in Linux
+  auto out = fs::path{path};
+  for (auto links = 0; links < links_max && fs::is_symlink(out, failed); ++links)
+    out = out.parent_path() / fs::read_symlink(out, failed); // an absolute target replaces the path
+  return out.string();
 }
 
 } // namespace
@@ -306,19 +312,23 @@ result<void> sync_folder_of(const std::string& path) {
 }
 
 result<void> file::replace_content(const std::string& path, std::string_view bytes) {
-  auto fresh = open_unique(path);
+  const auto real = real_path(path);
+  auto fresh = open_unique(real);
   if (!fresh)
     return fresh.error();
+  struct stat info {};
+  if (::stat(real.c_str(), &info) == 0) // else the file keeps mode 0600 of mkostemp()
+    static_cast<void>(::fchmod(fresh->fd(), info.st_mode & 07777));
   auto written = fresh->append(bytes);
   if (written)
     written = fresh->sync();
-  if (written && ::rename(fresh->path().c_str(), path.c_str()) != 0)
+  if (written && ::rename(fresh->path().c_str(), real.c_str()) != 0)
     written = disk_error("replace", path, errno);
   if (!written) {
     ::unlink(fresh->path().c_str());
     return written.error();
   }
-  return sync_folder_of(path);
+  return sync_folder_of(real);
 }
 
 } // namespace superstep::detail

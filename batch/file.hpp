@@ -47,7 +47,9 @@ public:
   /// closed, even after a crash.
   [[nodiscard]] static result<file> open_nameless(const std::string& beside);
 
-  /// Replaces the content of `path` atomically: readers see the old or the new content.
+  /// Replaces the content of `path` atomically: readers see the old or the new content. The file
+  /// keeps its permissions, and a symbolic link its target. @pre the path does not lead to
+  /// a device or a pipe
   [[nodiscard]] static result<void> replace_content(const std::string& path,
                                                     std::string_view bytes);
 

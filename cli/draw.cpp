@@ -65,13 +65,14 @@ result<void> check_picture(const std::string& path, const std::string& format) {
   if (path.empty() || !std::filesystem::is_regular_file(path, failed))
     return {};
   const auto start = file_start(path, 1'024);
-  const auto starts = [&](std::string_view text) { return start.starts_with(text); };
-  if (start.empty() ||
-      (format == "mermaid" && (starts("graph TD;") || starts("---\nconfig:\n  flowchart:"))) ||
-      (format == "dot" && starts("digraph")) ||
-      (format == "svg" && (starts("<?xml") || starts("<svg")) &&
-       start.find("<svg") != std::string::npos) ||
-      (format == "png" && starts("\x89PNG")))
+  const auto starts = [&](std::string_view text) { return start->starts_with(text); };
+  if (start &&
+      (start->empty() ||
+       (format == "mermaid" && (starts("graph TD;") || starts("---\nconfig:\n  flowchart:"))) ||
+       (format == "dot" && starts("digraph")) ||
+       (format == "svg" && (starts("<?xml") || starts("<svg")) &&
+        start->find("<svg") != std::string::npos) ||
+       (format == "png" && starts("\x89PNG"))))
     return {};
   return error{errc::invalid_argument, "'" + path + "' exists and is not a picture in the format " +
                                            format + "; it is not overwritten. Use another file"};

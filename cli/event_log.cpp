@@ -41,7 +41,8 @@ bool is_replaceable(const std::string& path) {
   if (!std::filesystem::is_regular_file(path, failed))
     return true; // it does not exist, or is a device
   const auto start = file_start(path, line_start.size());
-  return line_start.starts_with(start); // also true for a file that is shorter than line_start
+  return start &&
+         line_start.starts_with(*start); // also true for a file that is shorter than line_start
 }
 
 bool is_writable(const std::string& path) {

@@ -15,10 +15,13 @@
 
 #include <superstep/base/detail/distinct_files.hpp>
 
+#include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -58,10 +61,50 @@ int fail_verb(std::string_view verb, const std::string& text) {
 }
 
 /// Whether the file may be overwritten: it does not exist, is empty, is an earlier report, or is a
-/// device.
+/// device or a pipe.
 bool is_report_or_new(const std::string& path) {
   const auto start = file_start(path, results::html_start.size());
-  return start.empty() || start == results::html_start;
+  return start && (start->empty() || *start == results::html_start);
+}
+
+/// Whether the path leads to a device or a pipe. A page is written into it: a rename would put a
+/// file in its place.
+bool is_stream(const std::string& path) {
+  auto failed = std::error_code{};
+  const auto type = std::filesystem::status(path, failed).type();
+  return type == std::filesystem::file_type::character || type == std::filesystem::file_type::fifo;
+}
+
+/// Fails if something else than a file, a device or a pipe has the path.
+result<void> check_type(const std::string& path) {
+  auto failed = std::error_code{};
+  const auto found = std::filesystem::status(path, failed);
+  if (!std::filesystem::exists(found) || std::filesystem::is_regular_file(found) || is_stream(path))
+    return {};
+  return error{errc::invalid_argument,
+               "--output: '" + path + "' is not a file; use the path of a file"};
+}
+
+/// Writes a page into a device or a pipe.
+result<void> write_stream(const std::string& path, std::string_view page) {
+  // O_NONBLOCK: opening a pipe without a reader must fail instead of waiting for one.
+  const auto fd = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0 && errno == ENXIO)
+    return error{errc::invalid_argument,
+                 "--output: the pipe '" + path + "' has no reader; start its reader first"};
+  auto code = fd < 0 ? errno : 0;
+  if (fd >= 0) {
+    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    while (!page.empty() && code == 0) {
+      const auto written = ::write(fd, page.data(), page.size());
+      if (written > 0)
+        page.remove_prefix(static_cast<std::size_t>(written));
+      else if (written == 0 || errno != EINTR)
+        code = written == 0 ? ENOSPC : errno;
+    }
+    ::close(fd);
+  }
+  return code == 0 ? result<void>{} : detail::disk_error("write", path, code);
 }
 
 /// Checks that the page can be written without damage to another file, before the files are read.
@@ -73,6 +116,8 @@ result<void> check_page(const std::string& path, std::vector<used_file> read) {
   read.push_back({"--output", path, used_file::use::written});
   if (auto checked = check_distinct_files(read); !checked)
     return checked;
+  if (auto checked = check_type(path); !checked)
+    return checked;
   if (!is_report_or_new(path))
     return error{errc::invalid_argument, "'" + path +
                                              "' exists and is not a report of superstep; it is not "
@@ -81,8 +126,7 @@ result<void> check_page(const std::string& path, std::vector<used_file> read) {
 }
 
 result<void> write_page(const std::string& path, const std::string& page) {
-  auto out = detail::file::replace_content(path, page);
-  return out;
+  return is_stream(path) ? write_stream(path, page) : detail::file::replace_content(path, page);
 }
 
 /// Returns the number of columns for tables: those of the terminal, else 100.

@@ -163,7 +163,7 @@ void check_output(const threads_arguments& given) {
 void check_replaced(const std::string& path, std::string_view exported) {
   const auto start = exported.substr(0, exported.find(':'));
   const auto found = file_start(path, start.size());
-  if (!found.empty() && found != start)
+  if (!found || (!found->empty() && *found != start))
     throw std::runtime_error{path + ": is not an exported thread and is not overwritten; use "
                                     "another --output, or remove the file"};
 }

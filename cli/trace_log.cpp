@@ -218,7 +218,7 @@ result<void> trace_log::set_path(std::string path, std::uint64_t bytes_max) {
     return error{errc::invalid_argument,
                  "--trace: '" + path_ + "' is not a file; use another path"};
   const auto start = file_start(path_, trace_start.size());
-  if (!start.empty() && start != trace_start)
+  if (!start || (!start->empty() && *start != trace_start))
     return error{errc::invalid_argument, "--trace: '" + path_ +
                                              "' exists and is not a trace of superstep; it is not "
                                              "overwritten. Use another file"};
