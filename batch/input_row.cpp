@@ -154,10 +154,13 @@ std::string_view default_id_member(dom::object row, row_shape shape) noexcept {
 bool read_column_key(dom::element value, std::string& into) {
   auto text = std::string_view{};
   auto number = std::int64_t{0};
+  auto large = std::uint64_t{0};
   if (value.get(text) == simdjson::SUCCESS)
     into = text;
   else if (value.get(number) == simdjson::SUCCESS)
     into = std::to_string(number);
+  else if (value.get(large) == simdjson::SUCCESS)
+    into = std::to_string(large);
   else
     return false;
   return !into.empty();
@@ -369,7 +372,10 @@ std::string csv_hint(std::string_view line) {
 } // namespace
 
 std::string find_row_key(const json::object& row, const std::string& id_field, std::uint64_t line) {
-  const auto is_native = row.contains("input") && !row.contains("body") && !row.contains("url");
+  // A text as `input` is a column of a table, or of rows for a template of messages.
+  const auto* const input = row.if_contains("input");
+  const auto is_native =
+      input != nullptr && input->is_object() && !row.contains("body") && !row.contains("url");
   for (const auto* name : {id_field.c_str(), is_native ? "id" : "custom_id", "id"})
     if (const auto* const found = row.if_contains(name); found && found->is_string())
       return std::string{found->get_string()};

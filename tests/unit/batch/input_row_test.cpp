@@ -132,4 +132,35 @@ BOOST_DATA_TEST_CASE(invalid_row_is_rejected_with_reason, boost::unit_test::data
   BOOST_TEST(refused.error().text.find(c.expected) != std::string::npos, refused.error().text);
 }
 
+BOOST_AUTO_TEST_CASE(key_of_row_is_found_without_its_format) {
+  struct key_case {
+    std::string_view row;
+    std::string_view expected;
+  };
+  for (const auto& c : std::vector<key_case>{
+           {R"({"custom_id":"a","input":"a column of a table"})", "a"},
+           {R"({"custom_id":"a","input":["a column"]})", "a"},
+           {R"({"custom_id":"a column","input":{},"id":"b"})", "b"},
+           {R"({"custom_id":"a column","input":{}})", "7"},
+           {R"({"custom_id":"a","url":"/v1","input":{},"id":"b"})", "a"},
+           {R"({"id":18446744073709551615,"input":"x"})", "18446744073709551615"},
+           {R"({"input":"x"})", "7"},
+       })
+    BOOST_TEST(find_row_key(parse_json(c.row).value().as_object(), "", 7) == c.expected, c.row);
+}
+
+BOOST_AUTO_TEST_CASE(column_row_has_integer_of_any_size_as_key) {
+  auto format = detail::row_format{};
+  format.id_field = "nr";
+  auto parser = row_parser{format};
+  for (const auto* number : {"-9223372036854775808", "7", "18446744073709551615"}) {
+    const auto line =
+        R"({"messages":[{"role":"user","content":"x"}],"nr":)" + std::string{number} + '}';
+    const auto row = parser.parse(line);
+    BOOST_REQUIRE_MESSAGE(row.has_value(), row.error().text);
+    BOOST_TEST(row->request.key == number);
+  }
+  BOOST_TEST(!parser.parse(R"({"messages":[{"role":"user","content":"x"}],"nr":1.5})").has_value());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
