@@ -8,6 +8,43 @@
 #include <fcntl.h>
 
 namespace superstep::detail {
+namespace {
+
+/// Whether an object is a line of a batch output: it has a key and a member `response`.
+bool is_answer(simdjson::dom::object line) noexcept {
+  auto key = std::string_view{};
+  return line.at_key("custom_id").get(key) == simdjson::SUCCESS && !key.empty() &&
+         line.at_key("response").error() == simdjson::SUCCESS;
+}
+
+/// Whether a text is a line of a batch output. Other programs may write the last line without a
+/// newline.
+bool is_answer_text(std::string_view text) {
+  auto parser = simdjson::dom::parser{};
+  auto line = simdjson::dom::object{};
+  return parser.parse(text.data(), text.size()).get(line) == simdjson::SUCCESS && is_answer(line);
+}
+
+/// Appends the newline that the last line lacks. Otherwise it would look like the beginning of a
+/// line whose write was interrupted, and its row would run again.
+result<void> complete_last_line(file& output) {
+  auto lines = written_lines{output, 0};
+  auto is_incomplete = false;
+  while (true) {
+    auto line = lines.next();
+    if (!line)
+      return line.error();
+    if (*line == written_lines::found::end)
+      break;
+    is_incomplete = *line == written_lines::found::torn && is_answer_text(lines.text());
+  }
+  if (!is_incomplete)
+    return {};
+  auto written = output.append("\n");
+  return written ? output.sync() : written;
+}
+
+} // namespace
 
 result<bool> is_batch_output(const std::string& path) {
   auto opened = file::open_regular(path, O_RDONLY);
@@ -21,13 +58,11 @@ result<bool> is_batch_output(const std::string& path) {
       return line.error();
     if (*line == written_lines::found::end)
       return count > 0;
-    if (*line == written_lines::found::torn)
+    if (*line == written_lines::found::torn) {
+      count += is_answer_text(lines.text()) ? 1 : 0;
       continue;
-    if (*line == written_lines::found::foreign)
-      return false;
-    auto key = std::string_view{};
-    if (lines.object().at_key("custom_id").get(key) != simdjson::SUCCESS || key.empty() ||
-        lines.object().at_key("response").error() != simdjson::SUCCESS)
+    }
+    if (*line == written_lines::found::foreign || !is_answer(lines.object()))
       return false;
     ++count;
   }
@@ -41,6 +76,8 @@ result<void> adopt_output(job_files& files, const job_header& wanted) {
   auto aside = copy_aside(files.output, ".old", 0);
   if (!aside)
     return aside.error();
+  if (auto completed = complete_last_line(files.output); !completed)
+    return completed;
   // The file may contain rows of another input, as if the input had changed.
   auto before = wanted;
   before.input = "unknown";

@@ -130,11 +130,14 @@ private:
       return {};
     auto lines = written_lines{from, 0};
     while (true) {
+      const auto end_before = lines.end();
       auto line = lines.next();
       if (!line)
         return line.error();
       if (*line == line_kind::end)
         return into != nullptr ? into->flush(0) : result<void>{};
+      if (into != nullptr && lines.begin() != end_before)
+        into->drop(); // a byte order mark
       if (*line == line_kind::object)
         see(lines);
       else if (into != nullptr)

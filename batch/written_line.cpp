@@ -3,6 +3,7 @@
 // to rebuild its journal.
 #include "written_line.hpp"
 
+#include "input_file.hpp"
 #include "output_line.hpp"
 
 #include <algorithm>
@@ -58,7 +59,7 @@ std::uint64_t failed_calls_in(dom::object line) noexcept {
 } // namespace
 
 written_lines::written_lines(const file& from, std::uint64_t begin)
-    : lines_{from, written_line_bytes_max, {.offset = begin}}, end_{begin} {}
+    : lines_{from, written_line_bytes_max, {.offset = begin}}, begin_{begin}, end_{begin} {}
 
 result<written_lines::found> written_lines::next() {
   auto line = lines_.next();
@@ -66,9 +67,10 @@ result<written_lines::found> written_lines::next() {
     return line.error();
   if (!*line)
     return found::end;
-  text_ = (*line)->text;
+  text_ = (*line)->offset == 0 ? without_byte_order_mark((*line)->text) : (*line)->text;
+  begin_ = (*line)->offset + ((*line)->text.size() - text_.size());
   end_ = (*line)->offset + (*line)->size + ((*line)->is_complete ? 1 : 0);
-  if (is_zeros(text_) || (!(*line)->is_complete && text_.starts_with('{')))
+  if (is_blank() || is_zeros(text_) || (!(*line)->is_complete && text_.starts_with('{')))
     return found::torn;
   if (!(*line)->is_complete || (*line)->is_too_long)
     return found::foreign;

@@ -11,14 +11,15 @@
 
 namespace superstep::detail {
 
-/// Reads the lines of the output or of the dead letters in order.
+/// Reads the lines of the output or of the dead letters in order. A byte order mark at the
+/// beginning of the file is not part of a line.
 class written_lines {
 public:
   written_lines(const file& from, std::uint64_t begin);
 
   enum class found : std::uint8_t {
     object,  ///< a complete line with a JSON object
-    torn,    ///< an incomplete write: nothing, zeros, or a last line `{…` without a newline
+    torn,    ///< blank, or an incomplete write: zeros, or a last line `{…` without a newline
     foreign, ///< any other line, which the job did not write
     end,     ///< the end of the file
   };
@@ -28,6 +29,12 @@ public:
   [[nodiscard]] simdjson::dom::object object() const noexcept { return object_; }
   /// The last line read, without its newline; valid until the next call of next().
   [[nodiscard]] std::string_view text() const noexcept { return text_; }
+  /// Whether the last line read is blank.
+  [[nodiscard]] bool is_blank() const noexcept {
+    return text_.find_first_not_of(" \t\r") == std::string_view::npos;
+  }
+  /// Position of text() in the file.
+  [[nodiscard]] std::uint64_t begin() const noexcept { return begin_; }
   /// Position of the end of the last line read.
   [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
 
@@ -36,6 +43,7 @@ private:
   simdjson::dom::parser parser_;
   simdjson::dom::object object_;
   std::string_view text_;
+  std::uint64_t begin_;
   std::uint64_t end_;
 };
 

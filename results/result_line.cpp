@@ -356,7 +356,6 @@ result<result_reader> result_reader::open(const std::string& path, std::string_v
 result<bool> result_reader::next() {
   using found = detail::written_lines::found;
   while (true) {
-    begin_ = lines_->end();
     ++number_;
     is_unended_ = false;
     const auto read = lines_->next();
@@ -372,7 +371,7 @@ result<bool> result_reader::next() {
       is_unended_ = parser_->parse(lines_->text()).get(unended_) == simdjson::SUCCESS;
       if (is_unended_)
         return true;
-      is_torn_ = is_torn_ || !lines_->text().empty(); // a blank line is skipped
+      is_torn_ = is_torn_ || !lines_->is_blank();
       continue;
     case found::foreign:
       return error{errc::parse_failed, file_->path() + ':' + std::to_string(number_) +

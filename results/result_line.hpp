@@ -123,7 +123,7 @@ public:
   /// The last line read, without its line break; valid until the next call of next().
   [[nodiscard]] std::string_view text() const noexcept { return lines_->text(); }
   /// Position of the last line read in the file, for read_result_at().
-  [[nodiscard]] std::uint64_t offset() const noexcept { return begin_; }
+  [[nodiscard]] std::uint64_t offset() const noexcept { return lines_->begin(); }
   /// Length of the last line read, without its line break.
   [[nodiscard]] std::size_t size() const noexcept { return text().size(); }
   /// Whether the file ends with an incomplete line.
@@ -140,7 +140,6 @@ private:
   std::string_view advice_;
   std::unique_ptr<detail::file> file_; // at an address that the reader can refer to
   std::unique_ptr<detail::written_lines> lines_;
-  std::uint64_t begin_ = 0;
   std::uint64_t number_ = 0;
   bool is_torn_ = false;
   bool is_unended_ = false; // whether the last line is an object without a line break

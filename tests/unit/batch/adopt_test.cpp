@@ -79,6 +79,61 @@ BOOST_AUTO_TEST_CASE(failed_rows_of_other_programs_run_again) {
   BOOST_TEST(job->runner.runs.empty());
 }
 
+BOOST_AUTO_TEST_CASE(answer_without_final_newline_is_not_run_again) {
+  const auto line = answered("a");
+  for (const auto& before : {std::string{}, failed("vllm-text")}) {
+    auto job = testing::job{request("vllm-text") + request("a")};
+    const auto original = before + line.substr(0, line.size() - 1);
+    write_file(job.folder / "out.jsonl", original);
+    job.options.retry_dead = true;
+    const auto summary = job.run();
+    BOOST_REQUIRE_MESSAGE(summary.has_value(), summary.error().text);
+    BOOST_TEST(summary->ok == 2U);
+    BOOST_TEST(job.runner.runs.size() == 1U);
+    BOOST_TEST(job.runner.runs.count("vllm-text") == 1U);
+    BOOST_TEST(job.file("out.jsonl").starts_with(line));
+    BOOST_TEST(job.file("out.jsonl.old-1") == original);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(incomplete_last_line_of_other_program_runs_again) {
+  auto job = testing::job{request("a") + request("b")};
+  const auto line = answered("b");
+  write_file(job.folder / "out.jsonl", answered("a") + line.substr(0, line.size() / 2));
+  job.options.retry_dead = true;
+  BOOST_TEST(job.run().value().ok == 2U);
+  BOOST_TEST(job.runner.runs.size() == 1U);
+  BOOST_TEST(job.runner.runs.count("b") == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(byte_order_mark_and_blank_lines_are_skipped) {
+  auto job = testing::job{request("a") + request("b") + request("c")};
+  write_file(job.folder / "out.jsonl",
+             "\xEF\xBB\xBF" + answered("a") + "\r\n \t\n" + answered("b") + "  ");
+  job.options.retry_dead = true;
+  const auto summary = job.run();
+  BOOST_REQUIRE_MESSAGE(summary.has_value(), summary.error().text);
+  BOOST_TEST(job.runner.runs.size() == 1U);
+  BOOST_TEST(job.runner.runs.count("c") == 1U);
+  BOOST_TEST(job.file("out.jsonl").starts_with(answered("a") + answered("b")));
+  BOOST_TEST(!std::filesystem::exists(job.folder / "out.jsonl.damaged-1"));
+  job.runner.runs.clear();
+  BOOST_TEST(job.run().value().ok == 3U);
+  BOOST_TEST(job.runner.runs.empty());
+}
+
+BOOST_AUTO_TEST_CASE(byte_order_mark_alone_shifts_no_line) {
+  auto job = testing::job{request("a") + request("b")};
+  write_file(job.folder / "out.jsonl", "\xEF\xBB\xBF" + answered("a"));
+  job.options.retry_dead = true;
+  BOOST_TEST(job.run().value().ok == 2U);
+  BOOST_TEST(job.file("out.jsonl").starts_with(answered("a")));
+  BOOST_TEST(job.output().size() == 2U);
+  job.runner.runs.clear();
+  BOOST_TEST(job.run().value().ok == 2U);
+  BOOST_TEST(job.runner.runs.empty());
+}
+
 BOOST_AUTO_TEST_CASE(other_output_is_rejected_without_retry_dead) {
   const auto job = foreign_job();
   const auto original = job->file("out.jsonl");

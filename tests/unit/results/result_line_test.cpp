@@ -117,6 +117,22 @@ BOOST_AUTO_TEST_CASE(reader_skips_blank_and_torn_lines) {
   BOOST_TEST(reader.is_torn());
 }
 
+BOOST_AUTO_TEST_CASE(reader_skips_byte_order_mark_and_white_space) {
+  const auto files = output_files{};
+  const auto path =
+      files.write("o", "\xEF\xBB\xBF" + ok_line("a", "1") + "\r\n \t\n" + ok_line("b", "2") + " ");
+  auto reader = result_reader::open(path).value();
+  auto keys = std::string{};
+  while (reader.next().value()) {
+    keys += read_result_line(reader.object()).key;
+    auto parser = simdjson::dom::parser{};
+    const auto again = read_result_at(reader.file(), reader.offset(), reader.size(), parser);
+    BOOST_TEST(again.value().key == keys.substr(keys.size() - 1));
+  }
+  BOOST_TEST(keys == "ab");
+  BOOST_TEST(!reader.is_torn());
+}
+
 BOOST_AUTO_TEST_CASE(last_line_needs_no_line_break) {
   const auto files = output_files{};
   const auto path = files.write("o", ok_line("a", "1") + R"({"id":"b","answer":"2"})");
