@@ -246,8 +246,9 @@ void detail::batch_run::add_failures(job_stop& stop, const written_totals& total
   const auto written = totals.dead - ledger_.facts().dead;
   if (used.failed > written)
     stop.text += ". " + counted(used.failed - written, "failed row") +
-                 " may succeed when the cause is corrected, so they are not dead letters and run "
-                 "again when the job is resumed";
+                 " may succeed when the cause is corrected, so they are not " +
+                 (options_.output == "-" ? "in the output"
+                                         : "dead letters and run again when the job is resumed");
 }
 
 /// Returns the latest error of the calls of rows that did not end or, if there is none, of a row.
@@ -277,6 +278,7 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
     summary.code = exit_code::drained;
     summary.stop = {stop_cause::request, "stopped on request"};
     summary.output = options.output;
+    summary.is_resumable = options.output != "-";
     return summary;
   };
   auto input = open_rows(options, &stop);

@@ -318,8 +318,10 @@ void batch_run::wait_until_idle() {
 /// Cancels the rows in flight if nothing is gained by waiting for them, or if the user does not
 /// want to wait.
 void batch_run::cancel_drain_if_due(monotonic::time_point now) {
-  constexpr auto cancelled = "the rows in flight are cancelled and run again when the job is "
-                             "resumed";
+  const auto* const cancelled =
+      options_.output == "-" ? "the rows in flight are cancelled"
+                             : "the rows in flight are cancelled and run again when the job is "
+                               "resumed";
   const auto& timeout = options_.rules.drain_timeout;
   if (timeout && now - *drained_at_ >= *timeout)
     progress_.note(std::string{"the drain timeout has passed; "} + cancelled);

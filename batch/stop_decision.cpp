@@ -17,13 +17,13 @@ std::optional<job_stop> decide_stop(const stop_rules& rules, const row_expenses&
   if (const auto spent = run.cost + before.cost; rules.budget && spent >= *rules.budget)
     return job_stop{stop_cause::budget,
                     fmt::format("the job has cost {}, which is at least its budget of {} "
-                                "(--budget-usd). To continue, rerun with a higher budget",
+                                "(--budget-usd). Rerun with a higher budget",
                                 to_dollars(spent), to_dollars(*rules.budget))};
   if (const auto spent = run.tokens + before.tokens;
       rules.budget_tokens && spent >= *rules.budget_tokens)
     return job_stop{stop_cause::budget,
                     fmt::format("the job has used {} tokens, which is at least its budget of {} "
-                                "(--budget-tokens). To continue, rerun with a higher budget",
+                                "(--budget-tokens). Rerun with a higher budget",
                                 spent, *rules.budget_tokens)};
   if ((rules.budget || rules.budget_tokens) && run.unmeasured > 0)
     return job_stop{stop_cause::budget,

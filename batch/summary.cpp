@@ -134,9 +134,11 @@ std::string to_text(const batch_summary& s) {
   if (s.failed > 0 && !s.dead.empty())
     text += ", failed rows in " + s.dead;
   if (s.stop.cause == stop_cause::request)
-    text += "\nstopped on request; rerun to resume";
+    text += s.is_resumable ? "\nstopped on request; rerun to resume" : "\nstopped on request";
   else if (s.code == exit_code::drained)
     text += (s.stop.is_at_end ? "\nexit code 3, because " : "\nstopped: ") + s.stop.text;
+  if (s.code == exit_code::drained && !s.is_resumable)
+    text += "\na job that writes to standard output cannot be resumed: a rerun runs all its rows";
   return text;
 }
 

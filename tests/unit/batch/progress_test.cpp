@@ -258,6 +258,21 @@ BOOST_AUTO_TEST_CASE(drained_job_summary_reports_counts_and_advises_rerun) {
   BOOST_TEST(to_json(summary).at("status").as_string() == "drained");
 }
 
+BOOST_AUTO_TEST_CASE(summary_of_standard_output_does_not_advise_resuming) {
+  for (const auto& stop : {job_stop{stop_cause::request, "stopped on request"},
+                           job_stop{stop_cause::budget, "the job has cost $1"}}) {
+    auto summary = batch_summary{};
+    summary.code = exit_code::drained;
+    summary.stop = stop;
+    summary.rows = 10;
+    summary.output = "standard output";
+    summary.is_resumable = false;
+    const auto text = to_text(summary);
+    BOOST_TEST(text.find("rerun to resume") == std::string::npos, text);
+    BOOST_TEST(text.ends_with("cannot be resumed: a rerun runs all its rows"), text);
+  }
+}
+
 /// Returns the lines of a summary's text that begin with `start`.
 std::string lines_with(const batch_summary& summary, std::string_view start) {
   auto lines = std::istringstream{to_text(summary)};
