@@ -297,9 +297,33 @@ error file_ledger::rescue(const error& why) {
   return {why.code, std::move(text)};
 }
 
+/// Finds the places of finished rows behind the last row that next() has returned. The job may have
+/// stopped before them, or --limit may exclude them.
+result<void> file_ledger::place_rest() {
+  if (is_at_end_ && !source_.is_limited())
+    return {};
+  auto options = options_;
+  options.limit.reset();
+  auto source = row_source{input_, scanned_, options};
+  while (view_->has_earlier_rows()) {
+    auto item = source.next();
+    if (!item)
+      return item.error();
+    if (!*item)
+      return {};
+    if (const auto key = source.key_of(**item))
+      view_->skip(*key);
+  }
+  return {};
+}
+
 /// Rows that wait for an unfinished row are written even after a failure.
 result<void> file_ledger::finish() {
-  return view_ != nullptr ? view_->finish() : result<void>{};
+  if (view_ == nullptr)
+    return {};
+  auto placed = place_rest();
+  auto finished = view_->finish();
+  return finished ? placed : finished;
 }
 
 void file_ledger::complete(batch_summary& summary) const {
@@ -311,6 +335,7 @@ void set_paths(batch_summary& summary, const job_files& files) {
   summary.output = files.is_piped       ? "standard output"
                    : paths.view.empty() ? paths.output
                                         : paths.view;
+  summary.is_resumable = !files.is_piped;
   if (!files.is_piped)
     summary.dead = paths.dead;
 }

@@ -56,6 +56,7 @@ private:
   [[nodiscard]] result<std::optional<ledger_item>> item_of(input_item&& item);
   [[nodiscard]] result<void> add_bad_line(const finished_row& row);
   [[nodiscard]] result<void> read_json_line(const row_origin& row);
+  result<void> place_rest();
   result<void> write_group();
   result<void> put(file& into, std::string& bytes, std::string_view name);
   result<void> put_start_records();

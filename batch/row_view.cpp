@@ -126,8 +126,7 @@ result<void> row_view::write_earlier_rows() {
 
 result<void> row_view::find_earlier_rows() {
   return for_each_row(files_.output, [this](const written_lines& line) -> result<void> {
-    const auto begin = line.end() - line.text().size() - 1;
-    earlier_[digest_of(key_of(line.object()))] = {begin, line.end()};
+    earlier_[digest_of(key_of(line.object()))] = {line.begin(), line.end()};
     return {};
   });
 }
@@ -261,7 +260,7 @@ result<void> row_view::finish() {
   if (has_failed_) // the failure was reported
     return {};
   auto written = put(take_ready(true));
-  // Rows that the feeding thread did not reach, for example because of --limit.
+  // Rows of an earlier input.
   auto rest = std::vector<line_place>{};
   for (const auto& [key, line] : earlier_)
     rest.push_back(line);

@@ -53,6 +53,8 @@ public:
   [[nodiscard]] std::uint64_t expect();
   /// Takes the next place of the output for a row that an earlier run has finished.
   void skip(key_digest key);
+  /// Whether there are rows of earlier runs, with `--order input`, that were not passed to skip().
+  [[nodiscard]] bool has_earlier_rows() const noexcept { return !earlier_.empty(); }
 
   // --- the writer thread ---
 

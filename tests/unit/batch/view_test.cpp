@@ -219,6 +219,40 @@ BOOST_AUTO_TEST_CASE(limited_job_writes_its_rows_and_resumes) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(lower_limit_keeps_order_of_input) {
+  auto job = view_job(row_order::completion);
+  BOOST_TEST(run_reversed(*job).has_value());
+  BOOST_TEST(job->file("out.csv") != expected_csv());
+  job->options.order = row_order::input;
+  for (const auto limit : {1U, 5U, 20U}) {
+    job->options.limit = limit;
+    BOOST_TEST(job->run().has_value());
+    BOOST_TEST(job->file("out.csv") == expected_csv(), limit);
+    std::filesystem::remove(job->folder / "out.csv");
+  }
+  BOOST_TEST(job->runner.runs.empty());
+}
+
+// Rows behind the one at which the job stops have been finished before.
+BOOST_AUTO_TEST_CASE(stopped_job_keeps_order_of_input) {
+  auto job = view_job(row_order::completion);
+  const auto before = run_reversed(*job);
+  BOOST_REQUIRE(before.has_value());
+  write_file(job->folder / "in.jsonl",
+             chat_line("new", "hi") + chat_line("left", "ho") + job->file("in.jsonl"));
+  job->options.order = row_order::input;
+  job->options.force = true;
+  job->options.concurrency = 1;
+  job->options.rules.budget_tokens = before->total_tokens + 1;
+  const auto stopped = job->run();
+  BOOST_REQUIRE_MESSAGE(stopped.has_value(), stopped.error().text);
+  BOOST_TEST((stopped->code == exit_code::drained));
+  BOOST_TEST(job->runner.runs.size() == 1U);
+  auto expected = expected_csv();
+  expected.insert(expected.find('\n') + 1, "\"new\",\"echo hi\"\n");
+  BOOST_TEST(job->file("out.csv") == expected);
+}
+
 BOOST_AUTO_TEST_CASE(finished_job_gets_other_fields_without_running) {
   auto job = view_job(row_order::input);
   BOOST_TEST(job->run().has_value());
