@@ -336,6 +336,8 @@ void append_dead_line(std::string& out, const row_origin& row, std::string_view 
   // The line was parsed as an object, so its last brace closes the object: append members there.
   auto letter =
       letter_start{.text = std::string{input_line.substr(0, input_line.rfind('}'))}, .column = {}};
+  if (const auto last = letter.text.find_last_not_of(" \t\r\n"); letter.text[last] == '{')
+    letter.text.resize(last + 1); // append_member() finds out whether a member needs a comma
   auto parser = simdjson::dom::parser{};
   auto object = simdjson::dom::object{};
   if (row.has_error || row.sample != 0)

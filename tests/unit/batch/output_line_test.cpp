@@ -150,4 +150,23 @@ BOOST_AUTO_TEST_CASE(dead_letter_is_input_line_with_error) {
   BOOST_TEST(parsed.as_object().size() == 3U);
 }
 
+// A template of messages may need no column, so the line of a row may have no member.
+BOOST_AUTO_TEST_CASE(dead_letter_of_empty_object_is_valid) {
+  for (const auto* input : {"{}", "{ }", "\t{ \t }\r", R"({ "a":1 } )"}) {
+    auto origin = row_origin{};
+    origin.shape = row_shape::columns;
+    origin.key = "3";
+    origin.key_name = "id";
+    origin.is_numbered = true;
+    auto why = row_error{};
+    why.kind = "timed_out";
+    auto line = std::string{};
+    append_dead_line(line, origin, input, why);
+    const auto letter = parse_json(line);
+    BOOST_REQUIRE_MESSAGE(letter.has_value(), line);
+    BOOST_TEST(letter->at("id").as_string() == "3");
+    BOOST_TEST(letter->at("error").at("kind").as_string() == "timed_out");
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
