@@ -3,6 +3,8 @@
 // only the beginning is kept.
 #include "line_reader.hpp"
 
+#include "input_file.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -75,6 +77,8 @@ result<std::optional<text_line>> line_reader::next() {
       return more.error();
     if (!*more)
       break;
+    if (searched == 0 && buffer_at_ == 0) // a quote after a byte order mark begins a quoted field
+      searched = size_ - without_byte_order_mark(bytes()).size();
   }
   if (begin_ == size_)
     return std::optional<text_line>{};

@@ -78,4 +78,16 @@ BOOST_AUTO_TEST_CASE(reader_returns_only_the_requested_byte_range) {
   BOOST_TEST(lines[1].text == "th");
 }
 
+BOOST_AUTO_TEST_CASE(byte_order_mark_is_skipped_only_at_file_start) {
+  const auto mark = std::string{"\xEF\xBB\xBF"};
+  const auto record = std::string{"\"a\nb\",c\n"};
+  const auto first = lines_of(mark + record + record, 100, {.separator = ','});
+  BOOST_REQUIRE(first.size() == 2U);
+  BOOST_TEST(first[0].text == mark + "\"a\nb\",c");
+  BOOST_TEST(first[1].number == 3U);
+  // After the start, the mark is a character, and a quote that follows it is one, too.
+  BOOST_TEST(lines_of("x\n" + mark + record, 100, {.separator = ','}).size() == 3U);
+  BOOST_TEST(lines_of("x\n" + mark + record, 100, {.offset = 2, .separator = ','}).size() == 2U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

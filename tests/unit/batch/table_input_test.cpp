@@ -72,6 +72,16 @@ BOOST_AUTO_TEST_CASE(csv_records_become_rows_with_columns) {
              R"({"question":"How many, \"exactly\"?","stars":"5"})");
 }
 
+BOOST_AUTO_TEST_CASE(quoted_first_column_follows_byte_order_mark) {
+  auto job = table_job{"in.csv", "\xEF\xBB\xBF\"my\nnotes, old\",id,question\r\n"
+                                 "n,a,hi\n\"a\nb\",b,ho\n"};
+  const auto summary = job.run();
+  BOOST_REQUIRE_MESSAGE(summary.has_value(), summary.error().text);
+  BOOST_TEST(summary->ok == 2U);
+  BOOST_TEST(job.question_of("b") == "Q: ho");
+  BOOST_TEST(to_text(job.output()["b"]["columns"]).starts_with(R"({"my\nnotes, old":"a\nb")"));
+}
+
 BOOST_AUTO_TEST_CASE(compressed_and_plain_input_are_one_job) {
   const auto half = table.size() / 2;
   auto job = table_job{"in.csv.gz", gzipped(table.substr(0, half)) + gzipped(table.substr(half)) +
