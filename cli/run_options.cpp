@@ -8,6 +8,7 @@
 
 #include <superstep/models/chat_model.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -123,11 +124,16 @@ void add_output_options(CLI::App& verb, run_arguments& into) {
           "standard output: the job has no other files and cannot be resumed")
       ->required()
       ->check(not_empty());
-  verb.add_option("--fields", into.batch.fields,
-                  "Fields of the output after the row's id, separated by commas, such as "
-                  "answer,usage,response; default: the whole row")
-      ->delimiter(',')
-      ->check(not_empty())
+  // CLI11 would read the values of a list until the next option, and accept a second list.
+  verb.add_option_function<std::string>(
+          "--fields",
+          [&into](const std::string& names) { into.batch.fields = CLI::detail::split(names, ','); },
+          "Fields of the output after the row's id, separated by commas, such as "
+          "answer,usage,response; default: the whole row")
+      ->check([](const std::string& names) {
+        return std::ranges::count(CLI::detail::split(names, ','), "") > 0 ? "contains an empty name"
+                                                                          : std::string{};
+      })
       ->type_name("NAMES");
   verb.add_option("--output-format", into.output_format,
                   "Format of the output; auto: csv if the name ends with .csv, else jsonl")
