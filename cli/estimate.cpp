@@ -5,12 +5,11 @@
 #include "base/error_words.hpp"
 #include "batch/estimate.hpp"
 #include "batch/usd_text.hpp"
+#include "cli/agent_runner.hpp"
 
 #include <superstep/messages/history.hpp>
 
 #include <fmt/format.h>
-
-#include <variant>
 
 namespace superstep::cli {
 
@@ -35,8 +34,7 @@ std::int64_t tokens_of_agent(const agent& a) {
 }
 
 std::string cost_text(const price_table& prices, const agent& a, std::int64_t tokens) {
-  const auto* provider = std::get_if<provider_model_options>(&a.spec().model);
-  const auto* price = provider ? prices.find(provider->model) : nullptr;
+  const auto* price = prices.find(model_name_of(a));
   if (price == nullptr)
     return "cost: the price of the model is not known; add it to the key prices of the agent file, "
            "or use --prices\n";
