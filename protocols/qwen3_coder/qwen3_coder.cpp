@@ -182,22 +182,24 @@ public:
 
   std::vector<parsed_part> read() && {
     auto from = std::size_t{0};
-    auto cursor = tag_cursor{text_};
+    auto cursor = call_cursor{text_};
     auto open = std::optional<tag>{};
-    while (calls_ < answer_calls_max) {
-      const auto t = cursor.next();
-      if (!t)
-        break;
-      if (t->kind != tag_kind::block)
+    auto t = cursor.next();
+    while (t && calls_ < answer_calls_max) {
+      if (!open && begins_single_call(*t)) {
+        // A tag of a block may be part of a value of this call.
+        t = cursor.end_of(*t, nullptr);
         continue;
-      if (t->closing && open) {
+      }
+      if (t->kind == tag_kind::block && t->closing && open) {
         add_loose(text_.substr(from, open->from - from));
         add_block(*open, t->from, t->to);
         from = t->to;
         open.reset();
-      } else if (!t->closing && !open) {
+      } else if (t->kind == tag_kind::block && !t->closing && !open) {
         open = t;
       }
+      t = cursor.next();
     }
     if (calls_ >= answer_calls_max) {
       parts_.add_text(text_.substr(from));
@@ -211,6 +213,13 @@ public:
   }
 
 private:
+  [[nodiscard]] bool begins_single_call(const tag& t) const {
+    if (t.kind != tag_kind::call || t.self_closing)
+      return false;
+    auto found = tag{};
+    return opening_at(text_, t.from, true, found) == reading::tag;
+  }
+
   void add_block(const tag& open, std::size_t body_end, std::size_t end) {
     const auto body = text_.substr(open.to, body_end - open.to);
     auto calls = calls_of_block(body, open.value);
@@ -230,27 +239,42 @@ private:
     for (auto& call : calls) {
       if (any_closed ? !call.closed : call.name.empty())
         continue;
-      parts_.add_text(text.substr(from, call.from - from));
+      parts_.add_text(text.substr(from, behind_text(text, from, call.from) - from));
       from = call.to;
       if (call.name.empty()) {
         fail({}, text.substr(call.from, call.to - call.from));
         continue;
       }
-      from = behind_stray_close(text, from);
+      from = behind_stray_closes(text, from);
       ++calls_;
       parts_.add_call(finished(std::move(call), tools_));
     }
     parts_.add_text(text.substr(from));
   }
 
-  /// Returns the position after a `</tool_call>` that follows a single call, or `at` if there is
-  /// none. Models often write that close tag without the open tag, and it must not remain as text.
-  static std::size_t behind_stray_close(std::string_view text, std::size_t at) {
-    const auto space = space_before_tag_in(text.substr(at));
-    if (!space || at + space->length >= text.size() || text[at + space->length] != '<')
-      return at;
-    const auto t = tag_at(text, at + space->length);
-    return t && t->kind == tag_kind::block && t->closing ? t->to : at;
+  /// Returns the position after the `</tool_call>` tags that follow a single call; `at` if no such
+  /// tag follows. Models often write that close tag without the open tag, and it must not remain as
+  /// text.
+  static std::size_t behind_stray_closes(std::string_view text, std::size_t at) {
+    while (true) {
+      const auto space = space_before_tag_in(text.substr(at));
+      if (!space || at + space->length >= text.size() || text[at + space->length] != '<')
+        return at;
+      const auto t = tag_at(text, at + space->length);
+      if (!t || t->kind != tag_kind::block || !t->closing)
+        return at;
+      at = t->to;
+    }
+  }
+
+  /// Returns the end of the text before a call: the position of the `</tool_call>` tags directly
+  /// before the call, or of the call itself.
+  static std::size_t behind_text(std::string_view text, std::size_t from, std::size_t call) {
+    for (auto at = text.find('<', from); at < call; at = text.find('<', at + 1))
+      if (const auto found = stray_closes_at(text, at, true);
+          found.what == reading::tag && found.to == call)
+        return at;
+    return call;
   }
 
   void fail(std::string tool, std::string_view span) {

@@ -16,8 +16,7 @@ namespace superstep::qwen3_coder {
 namespace {
 
 constexpr auto no_match = static_cast<std::size_t>(-1);
-// Maximum number of tags in one call; a call with more is invalid. Bounds the memory.
-constexpr auto tags_max = std::size_t{100'000};
+constexpr auto tags_max = call_cursor::tags_max;
 
 /// Returns for each open tag the index of its close tag, or no_match. Tags match only if they use
 /// the same word, e.g. `param`.
@@ -137,9 +136,28 @@ void add_argument(json::object& arguments, std::string_view key, std::string_vie
   old->get_array().emplace_back(text);
 }
 
+std::optional<tag> call_cursor::end_of(const tag& open, std::vector<tag>* inside) {
+  auto finder = call_end_finder{open, false};
+  const auto holds = reread_ <= reread_max;
+  auto t = tags_.next();
+  while (t && !finder.add(*t) && (holds || !finder.held())) {
+    if (inside != nullptr && inside->size() < tags_max)
+      inside->push_back(*t);
+    t = tags_.next();
+  }
+  const auto held = finder.held();
+  if (!held)
+    return t;
+  reread_ += (t ? t->from : text_.size()) - *held;
+  while (inside != nullptr && !inside->empty() && inside->back().from >= *held)
+    inside->pop_back();
+  tags_.rewind(*held);
+  return tags_.next();
+}
+
 std::vector<found_call> calls_in(std::string_view s, bool nameless) {
   auto out = std::vector<found_call>{};
-  auto cursor = tag_cursor{s};
+  auto cursor = call_cursor{s};
   auto t = cursor.next();
   while (t && out.size() < answer_calls_max) {
     if (!opens_call(*t, nameless)) {
@@ -154,14 +172,8 @@ std::vector<found_call> calls_in(std::string_view s, bool nameless) {
     auto end = open.to;
     call.closed = open.self_closing;
     call.to = open.to;
-    t = cursor.next();
+    t = open.self_closing ? cursor.next() : cursor.end_of(open, &tags);
     if (!open.self_closing) {
-      while (t && t->kind != tag_kind::block && !names_call(*t) &&
-             !(t->kind == tag_kind::call && t->closing && t->word_index == open.word_index)) {
-        if (tags.size() < tags_max)
-          tags.push_back(*t);
-        t = cursor.next();
-      }
       end = call.to = t ? t->from : s.size();
       if (t && t->kind == tag_kind::call && t->closing) {
         call.closed = true;

@@ -25,6 +25,26 @@ struct found_call {
 /// @param nameless whether to include elements whose tag contains no name
 [[nodiscard]] std::vector<found_call> calls_in(std::string_view s, bool nameless);
 
+/// Iterates over the calls of a complete text.
+class call_cursor {
+public:
+  explicit call_cursor(std::string_view text) noexcept : text_{text}, tags_{text} {}
+  /// Returns the next tag, whatever it belongs to; nullopt at the end of the text.
+  [[nodiscard]] std::optional<tag> next() { return tags_.next(); }
+  /// Reads the tags of the call that `open` begins, and returns the tag that ends the call; nullopt
+  /// if the call ends at the end of the text.
+  /// @param inside if not null, set to the tags inside the call, at most tags_max
+  [[nodiscard]] std::optional<tag> end_of(const tag& open, std::vector<tag>* inside);
+
+  /// Maximum number of tags in one call; a call with more is invalid. Bounds the memory.
+  static constexpr auto tags_max = std::size_t{100'000};
+
+private:
+  std::string_view text_;
+  tag_cursor tags_;
+  std::size_t reread_ = 0; // number of bytes that were read again; see reread_max
+};
+
 /// Returns the calls of a `<tool_call>` block. If the block has no call element but has parameters
 /// or a name, the block itself is one call. Empty if nothing in it looks like a call.
 /// @param body the text between the tags of the block

@@ -26,7 +26,15 @@ void call_progress::start(std::string_view name) {
     arguments_->settle();
 }
 
+void call_progress::hold() {
+  is_odd_ = is_held_ = true;
+  if (arguments_)
+    arguments_->settle();
+}
+
 void call_progress::add(std::string_view call, const tag& t) {
+  if (is_held_)
+    return;
   if (t.kind != tag_kind::parameter)
     is_odd_ = true;
   if (t.kind == tag_kind::name && !inside_ && !arguments_ && !t.self_closing) {
@@ -113,7 +121,7 @@ std::optional<parsed_call> call_progress::whole() {
 }
 
 void call_progress::end() {
-  if (arguments_ && !inside_)
+  if (arguments_ && !inside_ && !is_held_)
     arguments_->release();
 }
 
@@ -177,28 +185,28 @@ void stream::take(std::size_t n) {
   scanned_ = cdata_scan_ = 0;
 }
 
-/// Removes a `</tool_call>` that follows a single call but closes no block. Returns false if more
-/// text is needed to recognise the tag.
-bool stream::drop_stray_close(bool complete) {
-  if (!after_call_)
-    return true;
-  const auto all = window_.view();
-  const auto space = space_before_tag_in(all);
-  if (space && space->may_grow && !complete)
-    return false;
-  auto found = tag{};
-  const auto has_tag = space && space->length < all.size() && all[space->length] == '<';
-  const auto what = has_tag ? read_tag(all, space->length, found) : reading::none;
-  if (what == reading::more && !complete)
-    return false;
-  if (what == reading::tag && found.kind == tag_kind::block && found.closing)
-    take(found.to);
-  after_call_ = false;
+/// Removes the `</tool_call>` tags that follow a single call but close no block. Returns false if
+/// more text is needed to recognise the tags.
+bool stream::drop_stray_closes(bool complete) {
+  while (after_call_) {
+    const auto all = window_.view();
+    const auto space = space_before_tag_in(all);
+    if (space && space->may_grow && !complete)
+      return false;
+    auto found = tag{};
+    const auto has_tag = space && space->length < all.size() && all[space->length] == '<';
+    const auto what = has_tag ? read_tag(all, space->length, found) : reading::none;
+    if (what == reading::more && !complete)
+      return false;
+    after_call_ = what == reading::tag && found.kind == tag_kind::block && found.closing;
+    if (after_call_)
+      take(found.to);
+  }
   return true;
 }
 
 bool stream::read_text(bool complete) {
-  if (!drop_stray_close(complete))
+  if (!drop_stray_closes(complete))
     return false;
   const auto all = window_.view();
   auto found = tag{};
@@ -206,8 +214,14 @@ bool stream::read_text(bool complete) {
     scanned_ = all.size();
   for (auto at = all.find('<', scanned_); at != all.npos; at = all.find('<', at + 1)) {
     const auto what = opening_at(all, at, complete, found);
-    if (what == reading::none)
-      continue;
+    if (what == reading::none) {
+      const auto strays = stray_closes_at(all, at, complete);
+      if (strays.what == reading::none)
+        continue;
+      output_.text(all.substr(0, at));
+      take(strays.what == reading::tag ? strays.to : at);
+      return strays.what == reading::tag;
+    }
     output_.text(all.substr(0, at));
     auto name = decode_entities(found.value);
     take(at);
@@ -320,6 +334,7 @@ void stream::begin_call(const tag& open, std::string name, bool is_block) {
   block_has_call_ = true;
   is_block_ = is_block;
   open_ = open;
+  ends_.emplace(open, in_block_);
   scanned_ = open.to;
   progress_.emplace(tools_, shapes_, output_);
   met_cdata_ = false;
@@ -340,14 +355,17 @@ bool stream::read_call(bool complete) {
       progress_->advance(all, scanned_);
       if (what == reading::more || !complete)
         return false;
-      end_call(all.size(), all.size(), true);
+      if (!end_at_held(all.size()))
+        end_call(all.size(), all.size(), true);
       return true;
     }
-    const auto is_end = found.kind == tag_kind::block && (!is_block_ || found.closing);
-    const auto is_close = !is_block_ && found.kind == tag_kind::call && found.closing &&
-                          found.word_index == open_.word_index;
-    if (is_close || is_end || (!is_block_ && names_call(found))) {
+    const auto is_end = is_block_ ? found.kind == tag_kind::block && found.closing
+                                  : ends_->add(found) || (reread_ > reread_max && ends_->held());
+    if (is_end) {
+      const auto is_close = !is_block_ && ends_->closes(found);
       progress_->end();
+      if (end_at_held(found.from))
+        return true;
       // Most calls have been parsed completely while they arrived. Other calls are parsed again as
       // a whole by end_call().
       auto whole = is_close && !met_cdata_ ? progress_->whole() : std::nullopt;
@@ -360,8 +378,22 @@ bool stream::read_call(bool complete) {
       return true;
     }
     progress_->advance(all, found.from);
-    progress_->add(all, found);
+    if (!is_block_ && ends_->held())
+      progress_->hold();
+    else
+      progress_->add(all, found);
   }
+}
+
+/// Ends the open call at the tag that is held, if there is one. That tag is read again then.
+/// @param end position up to which the text was searched
+bool stream::end_at_held(std::size_t end) {
+  const auto held = is_block_ ? std::nullopt : ends_->held();
+  if (!held)
+    return false;
+  reread_ += end - *held;
+  end_call(*held, *held, false);
+  return true;
 }
 
 /// Returns the name of the open call; empty if it is not known yet.

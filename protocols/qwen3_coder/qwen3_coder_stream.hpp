@@ -25,7 +25,10 @@ public:
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// Sets the name of the call and reports its beginning.
   void start(std::string_view name);
-  /// Parses the next tag inside the call.
+  /// Stops reporting: the next tag either belongs to the value of the open parameter or begins the
+  /// next call. Which of the two is known only when this call is complete.
+  void hold();
+  /// Parses the next tag inside the call. Ignores it after hold().
   void add(std::string_view call, const tag& t);
   /// Ends the call. Reports the last argument if it was held back.
   void end();
@@ -64,6 +67,7 @@ private:
   bool as_text_ = false;                 // whether its value is reported while it grows
 
   bool is_odd_ = false;        // whether a tag is out of place, so that whole() returns nullopt
+  bool is_held_ = false;       // whether hold() was called
   bool has_early_ = false;     // whether a parameter came before the name
   std::size_t name_begin_ = 0; // begin of the text of an open name element; 0 if none is open
 };
@@ -86,7 +90,7 @@ private:
   bool read_text(bool complete);
   bool read_block(bool complete);
   bool read_call(bool complete);
-  bool drop_stray_close(bool complete);
+  bool drop_stray_closes(bool complete);
   /// Finds the next tag from scanned_ on. Returns `none` if the window contains no further tag.
   [[nodiscard]] reading next_tag(bool complete, tag& found);
   void take(std::size_t n);
@@ -95,6 +99,7 @@ private:
   /// @param name the name in the tag; empty if the tag has none
   void begin_block(const tag& open, std::string name);
   void begin_call(const tag& open, std::string name, bool is_block);
+  bool end_at_held(std::size_t end);
   [[nodiscard]] std::string open_name() const;
   void end_call(std::size_t end, std::size_t behind, bool at_finish);
   void leave_call(std::size_t behind);
@@ -115,6 +120,8 @@ private:
   bool block_has_call_ = false; // whether a call has begun in the open block
   std::string outer_name_;      // name in the tag of the block, for calls without a name
   tag open_{};                  // tag of the open call; only its offsets are valid
+  std::optional<call_end_finder> ends_; // set while a call is open
+  std::size_t reread_ = 0;              // number of bytes that were read again; see reread_max
   std::optional<call_progress> progress_;
   bool finished_ = false;
   bool refuses_unclosed_ = false;

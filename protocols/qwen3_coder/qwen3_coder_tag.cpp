@@ -13,8 +13,9 @@ namespace superstep::qwen3_coder {
 
 namespace {
 
+constexpr auto block_word = std::string_view{"tool_call"};
 constexpr auto words = std::array<std::pair<std::string_view, tag_kind>, word_count>{{
-    {"tool_call", tag_kind::block},
+    {block_word, tag_kind::block},
     {"function", tag_kind::call},
     {"call", tag_kind::call},
     {"tool", tag_kind::call},
@@ -199,6 +200,41 @@ std::optional<tag> tag_cursor::next() {
   return {};
 }
 
+bool call_end_finder::add(const tag& t) {
+  if (closes(t))
+    return true;
+  if (t.kind == tag_kind::parameter) {
+    add_parameter(t);
+    return false;
+  }
+  if (t.kind != tag_kind::block && !names_call(t))
+    return false;
+  if (open_.empty() || (in_block_ && t.kind == tag_kind::block && t.closing))
+    return true;
+  if (held_.empty() || held_.back().parameter != open_.size())
+    held_.push_back({open_.size(), t.from});
+  return false;
+}
+
+void call_end_finder::add_parameter(const tag& t) {
+  if (t.self_closing)
+    return;
+  if (!t.closing) {
+    open_.push_back(t.word_index);
+    ++count_[t.word_index];
+    return;
+  }
+  if (count_[t.word_index] == 0)
+    return;
+  // Parameters inside the closed one are part of its value, whether they have close tags or not.
+  for (auto word = word_count; word != t.word_index; open_.pop_back()) {
+    word = open_.back();
+    --count_[word];
+  }
+  while (!held_.empty() && held_.back().parameter > open_.size())
+    held_.pop_back();
+}
+
 std::optional<space_before_tag> space_before_tag_in(std::string_view s) {
   constexpr auto length_max = std::size_t{64};
   auto out = space_before_tag{};
@@ -235,10 +271,39 @@ reading opening_at(std::string_view all, std::size_t at, bool complete, tag& fou
   return is_name ? reading::tag : reading::none;
 }
 
+stray_closes stray_closes_at(std::string_view all, std::size_t at, bool complete) {
+  constexpr auto closes_max = 2; // bounds the text that a stream must hold back
+  const auto more = complete ? reading::none : reading::more;
+  auto found = tag{};
+  for (auto closes = 0; closes <= closes_max; ++closes) {
+    const auto what = read_tag(all, at, found);
+    if (what == reading::more && found.closing)
+      return {text::equal_any_case(block_word.substr(0, found.word.size()), found.word)
+                  ? more
+                  : reading::none,
+              0};
+    if (what != reading::tag || found.kind != tag_kind::block || !found.closing) {
+      const auto opening = closes > 0 ? opening_at(all, at, complete, found) : reading::none;
+      return opening == reading::tag && found.kind == tag_kind::block ? stray_closes{}
+                                                                      : stray_closes{opening, at};
+    }
+    const auto space = space_before_tag_in(all.substr(found.to));
+    if (!space)
+      return {};
+    at = found.to + space->length;
+    if (space->may_grow)
+      return {more, 0};
+    if (all[at] != '<')
+      return {};
+  }
+  return {};
+}
+
 bool is_plain(std::string_view piece) {
   auto found = tag{};
   for (auto at = piece.find('<'); at != piece.npos; at = piece.find('<', at + 1))
-    if (opening_at(piece, at, false, found) != reading::none)
+    if (opening_at(piece, at, false, found) != reading::none ||
+        stray_closes_at(piece, at, false).what != reading::none)
       return false;
   return true;
 }
