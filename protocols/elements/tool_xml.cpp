@@ -84,6 +84,7 @@ void add_attributes(element& to, std::string_view attributes) {
   }
 }
 
+/// Returns the list of `<item>` elements. Numbers among them are not texts, unlike in a tuple.
 json::value list_of(json::value& items) {
   auto list = items.is_array() ? std::move(items.get_array()) : json::array{std::move(items)};
   for (auto& item : list)
@@ -116,8 +117,7 @@ json::value value_of(element& e) {
   auto tuple = json::array{};
   for (auto& member : e.members)
     tuple.push_back(std::move(member.value()));
-  auto items = json::value(std::move(tuple));
-  return list_of(items);
+  return json::value(std::move(tuple)); // parentheses, because braces would create a list in a list
 }
 
 /// Finds the close tag of an element whose content is not parsed. Nested elements with the same
@@ -390,13 +390,17 @@ result<json::value> parse_tool_xml(std::string_view xml, const json::value& sche
 result<json::value> parse_tool_xml(std::string_view xml, const json::value& schema,
                                    const xml_names& names, bool repair) {
   const auto* properties = properties_of(schema);
-  const auto inside = without_root(trim_xml(xml), properties);
-  auto members = read_xml(inside, names.raw, names.once);
+  const auto read = [&](std::string_view text) {
+    return read_xml(without_root(trim_xml(text), properties), names.raw, names.once);
+  };
+  auto members = read(xml);
   if (!members && repair) {
-    auto balanced = balance_xml(inside);
-    members = read_xml(balanced, names.raw, names.once);
+    // White space at the end belongs to an element without a close tag, so it must not be removed
+    // before that tag is added.
+    auto balanced = balance_xml(xml);
+    members = read(balanced);
     if (!members && keeps_last_text(schema))
-      members = read_xml(without_repeated(std::move(balanced), *properties), names.raw, names.once);
+      members = read(without_repeated(std::move(balanced), *properties));
   }
   if (!members)
     return members.error();

@@ -53,13 +53,16 @@ public:
   /// may begin a close tag, and its last `<` may begin an open tag. The result after a `>` does not
   /// depend on the text before, so the search for a close tag need not start again for every open
   /// tag.
-  std::vector<opening> scan() && {
+  std::vector<opening> scan(cut_close_tag cut) && {
     auto from = std::size_t{0};
     auto first = text_.find('<');
     while (first != text_.npos && found_.size() < openings_max) {
       const auto end = text_.find('>', from);
-      if (end == text_.npos)
+      if (end == text_.npos) {
+        if (cut == cut_close_tag::closes)
+          add_tag(first, text_.size() + 1); // as if a `>` followed
         break;
+      }
       if (first < end) {
         const auto last = text_.rfind('<', end);
         add_tag(first, end + 1);
@@ -102,7 +105,7 @@ private:
     auto& waiting = open_[tool];
     const auto close = [&](std::size_t i) {
       found_[i].close = from;
-      found_[i].end = end;
+      found_[i].end = std::min(end, text_.size());
     };
     while (!waiting.hidden.empty() && waiting.hidden.back().second == waiting.seen.size()) {
       close(waiting.hidden.back().first);
@@ -170,10 +173,11 @@ tag_start read_tool_tag(std::string_view text, std::size_t at, const tool_names&
   return text[i] == '>' ? tag_start::self_closing : tag_start::none;
 }
 
-std::vector<xml_call> find_xml_calls(std::string_view text, const tool_names& names) {
+std::vector<xml_call> find_xml_calls(std::string_view text, const tool_names& names,
+                                     cut_close_tag cut) {
   auto calls = std::vector<xml_call>{};
   auto from = std::size_t{0};
-  for (const auto& o : scanner{text, names}.scan()) {
+  for (const auto& o : scanner{text, names}.scan(cut)) {
     if (o.from < from || o.close == text.npos)
       continue;
     if (calls.size() == answer_calls_max)

@@ -50,10 +50,15 @@ enum class tag_start {
                                       const tool_names& names, const protocol_tool*& tool,
                                       std::size_t& end);
 
+/// Meaning of a close tag without `>` at the end of the text, such as `</search`.
+enum class cut_close_tag { is_text, closes };
+
 /// Returns all elements named after tools, in order, except those inside another call. An element
 /// ends at its matching close tag; nested elements with the same name are skipped. An element
 /// without a close tag is not a call. Linear in the length of the text.
-[[nodiscard]] std::vector<xml_call> find_xml_calls(std::string_view text, const tool_names& names);
+/// @param cut whether a close tag without `>` at the end of the text closes a call
+[[nodiscard]] std::vector<xml_call> find_xml_calls(std::string_view text, const tool_names& names,
+                                                   cut_close_tag cut = cut_close_tag::is_text);
 
 /// Returns the first call whose open tag is malformed in this way: a line that contains only the
 /// name of the tool, with or without a colon. Elements with the arguments must follow.

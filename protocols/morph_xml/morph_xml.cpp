@@ -399,7 +399,7 @@ public:
   std::vector<parsed_part> parse(std::string_view text, const std::vector<protocol_tool>& tools,
                                  const protocol_error_handler& on_error) const override {
     const auto names = tool_names{tools};
-    auto calls = find_xml_calls(text, names);
+    auto calls = find_xml_calls(text, names, cut_close_tag::closes);
     if (calls.empty())
       if (const auto call = find_line_call(text, names))
         calls.push_back(*call);
