@@ -70,8 +70,18 @@ void add_fenced(candidates& out, std::string_view s) {
   }
 }
 
+/// Returns the length of a text in UTF-16 code units, in which the AI SDK middleware counts.
+std::size_t units_of(std::string_view s) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(
+          s, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }) +
+      std::ranges::count_if(s, [](char c) { return static_cast<unsigned char>(c) >= 0xF0U; }));
+}
+
+/// Adds the balanced `{…}`. Quotation marks outside of them begin no string. In the AI SDK
+/// middleware they do, so a single one in the text before hides a call.
 void add_braced(candidates& out, std::string_view s) {
-  constexpr auto length_max = std::size_t{10'000};
+  constexpr auto length_max = std::size_t{10'000}; // in UTF-16 code units
   auto depth = std::size_t{0};
   auto from = std::size_t{0};
   auto quoted = false;
@@ -88,7 +98,8 @@ void add_braced(candidates& out, std::string_view s) {
     } else if (c == '{') {
       if (depth++ == 0)
         from = i;
-    } else if (c == '}' && depth > 0 && --depth == 0 && i + 1 - from <= length_max) {
+    } else if (c == '}' && depth > 0 && --depth == 0 &&
+               units_of(s.substr(from, i + 1 - from)) <= length_max) {
       out.push_back({from, i + 1, s.substr(from, i + 1 - from)});
     }
   }
@@ -100,7 +111,7 @@ void add_braced(candidates& out, std::string_view s) {
 std::optional<parsed_call> arguments_only(const json::object& o, const protocol_tool& tool) {
   const auto* name = o.if_contains("name");
   const auto* arguments = o.if_contains("arguments");
-  if ((name && name->is_string()) ||
+  if ((name && name->is_string() && !text::is_blank(text::view(name->get_string()))) ||
       (arguments && (arguments->is_object() || arguments->is_string())))
     return {};
   const auto& schema = schema::unwrap(tool.schema);
@@ -109,8 +120,7 @@ std::optional<parsed_call> arguments_only(const json::object& o, const protocol_
   const auto* properties = schema::properties(schema);
   auto known = std::size_t{0};
   for (const auto& member : o)
-    if ((properties && properties->contains(member.key())) ||
-        !schema::pattern_schemas(schema, text::view(member.key())).empty())
+    if (properties && properties->contains(member.key()))
       ++known;
   if (known == 0 || (schema::is_closed(schema) && known < o.size()))
     return {};
@@ -127,11 +137,8 @@ std::optional<parsed_call> call_in(std::string_view body, const std::vector<prot
   if (const auto* name = o.if_contains("name"); name && name->is_string()) {
     const auto trimmed = text::trim(text::view(name->get_string()));
     const auto* arguments = o.if_contains("arguments");
-    if (find_tool(tools, trimmed) && !trimmed.empty() &&
-        (!arguments || arguments->is_object() || arguments->is_null()))
-      return parsed_call{std::string{trimmed}, arguments && arguments->is_object()
-                                                   ? to_text(*arguments)
-                                                   : std::string{"{}"}};
+    if (find_tool(tools, trimmed) && !trimmed.empty() && (!arguments || arguments->is_object()))
+      return parsed_call{std::string{trimmed}, arguments ? to_text(*arguments) : std::string{"{}"}};
   }
   return tools.size() == 1 ? arguments_only(o, tools.front()) : std::nullopt;
 }

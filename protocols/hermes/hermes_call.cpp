@@ -271,7 +271,12 @@ std::optional<parsed_call> accept(std::string_view name, json::value arguments,
   const auto* tool = find_tool(tools, name);
   const auto* members = arguments.if_object();
   if (tool == nullptr || (members != nullptr && shapes.of(*tool).fits(*members)))
-    return parsed_call{std::string{name}, to_text(arguments)};
+    return tool == nullptr && arguments.is_null()
+               ? std::nullopt
+               : std::optional{parsed_call{std::string{name}, to_text(arguments)}};
+  // Arguments that are not an object, for example JSON in a string, are not converted to one.
+  if (members == nullptr && !matches_schema(arguments, tool->schema))
+    return {};
   auto coerced = coerce(std::move(arguments), tool->schema);
   if (coerced.is_null() && !schema::allows_null(schema::unwrap(tool->schema)))
     return {};
