@@ -131,14 +131,15 @@ void add_unreadable(message& into, std::vector<protocol_error> errors, call_ids&
 
 /// Replaces the text of an answer by the texts and calls that were parsed from it.
 message with_parts(message answer, std::vector<parsed_part> parts, call_ids& ids) {
-  answer.content.clear();
-  answer.blocks.reset();
+  auto rest = std::string{};
   for (auto& part : parts)
     if (auto* text = std::get_if<parsed_text>(&part))
-      answer.content += text->text;
+      rest += text->text;
     else
       add_call(answer, std::move(std::get<parsed_call>(part)), ids);
   const auto has_calls = !answer.tool_calls.empty() || !answer.invalid_tool_calls.empty();
+  if (has_calls || rest != text_of(answer))
+    replace_text(answer, std::move(rest));
   if (has_calls && cut_reason(answer).empty())
     answer.response_metadata["finish_reason"] = "tool_calls";
   return answer;

@@ -60,6 +60,11 @@ described_tools_ptr tool_describer::describe(const tool_definitions& tools) cons
 
 namespace {
 
+bool is_text_block(const json::value& block) {
+  const auto* object = block.if_object();
+  return block.is_string() || (object != nullptr && text::member_text(*object, "type") == "text");
+}
+
 message_ptr with_text(const message& of, std::string_view more) {
   auto out = of;
   auto text = text_of(of);
@@ -100,7 +105,10 @@ message answer_text(const message& answer, const tool_protocol& protocol) {
     const auto is_whole = call.name.empty() || call.args.starts_with('<');
     add(is_whole ? call.args : protocol.format_call(call.name, call.args));
   }
-  return ai_message(std::move(text));
+  auto out = ai_message({});
+  out.blocks = answer.blocks;
+  replace_text(out, std::move(text));
+  return out;
 }
 
 /// Converts the conversation to text. A result contains the name of its tool, because the text of a
@@ -176,6 +184,28 @@ const json::value* chosen_name(const json::object& choice) {
 }
 
 } // namespace
+
+void replace_text(message& m, std::string text) {
+  m.content.clear();
+  if (!m.blocks || std::ranges::all_of(*m.blocks, is_text_block)) {
+    m.blocks.reset();
+    m.content = std::move(text);
+    return;
+  }
+  auto blocks = json::array{};
+  auto is_placed = text.empty();
+  const auto place = [&] {
+    if (!std::exchange(is_placed, true))
+      blocks.push_back(json::object{{"type", "text"}, {"text", text}});
+  };
+  for (const auto& block : *m.blocks)
+    if (is_text_block(block))
+      place();
+    else
+      blocks.push_back(block);
+  place();
+  m.blocks = std::move(blocks);
+}
 
 result<json::object> tool_choice_of(const model_request& request) {
   const auto* choice = request.parameters.if_contains("tool_choice");

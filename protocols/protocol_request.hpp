@@ -37,6 +37,10 @@ private:
   mutable std::deque<described_tools_ptr> known_; // least recently used first
 };
 
+/// Replaces the text of a message. Content blocks that are not texts, such as those of thinking,
+/// remain in their order; the text takes the place of the first text block.
+void replace_text(message& m, std::string text);
+
 /// Returns the `tool_choice` of a request in the form that forced_response_format() takes; `{type:
 /// auto}` if it is not set.
 /// @return `errc::invalid_argument` if the value is not a valid choice

@@ -105,6 +105,49 @@ BOOST_DATA_TEST_CASE(parses_tool_calls_from_model_text, protocol_names) {
   BOOST_TEST(model->asked[0].system->content.find("get_weather") != std::string::npos);
 }
 
+/// Answers with a block of thinking before the text.
+class thinking_model final : public chat_model {
+public:
+  explicit thinking_model(std::string text) : text_{std::move(text)} {}
+  task<result<message>> complete(model_request request) const override {
+    asked.push_back(std::move(request));
+    auto answer = ai_message({});
+    answer.blocks = json::array{thinking(), json::object{{"type", "text"}, {"text", text_}}};
+    co_return answer;
+  }
+  std::string fingerprint() const override { return "thinking"; }
+  static json::object thinking() { return {{"type", "thinking"}, {"thinking", "why"}}; }
+
+  mutable std::vector<model_request> asked;
+
+private:
+  std::string text_;
+};
+
+BOOST_DATA_TEST_CASE(keeps_blocks_other_than_text, protocol_names) {
+  const auto plain = std::make_shared<const thinking_model>("Sunny.");
+  const auto text = sync_wait(in_protocol(plain, sample)->complete(weather_request())).value();
+  BOOST_TEST(text_of(text) == "Sunny.");
+  BOOST_TEST_REQUIRE(text.blocks.has_value());
+  BOOST_TEST(text.blocks->size() == 2U);
+
+  const auto call = "Let me see." + call_text(sample, R"({"location":"Seoul"})");
+  const auto model = std::make_shared<const thinking_model>(call);
+  auto request = weather_request();
+  const auto answer = sync_wait(in_protocol(model, sample)->complete(request)).value();
+  BOOST_TEST(answer.tool_calls.size() == 1U);
+  BOOST_TEST(text_of(answer) == "Let me see.");
+  BOOST_TEST_REQUIRE(answer.blocks.has_value());
+  BOOST_TEST(answer.blocks->at(0) == json::value(thinking_model::thinking()));
+
+  request.messages.push_back(answer);
+  BOOST_TEST(sync_wait(in_protocol(model, sample)->complete(request)).has_value());
+  const auto& said = model->asked.back().messages[1];
+  BOOST_TEST_REQUIRE(said.blocks.has_value());
+  BOOST_TEST(said.blocks->at(0) == json::value(thinking_model::thinking()));
+  BOOST_TEST(text_of(said).find("Seoul") != std::string::npos);
+}
+
 BOOST_DATA_TEST_CASE(writes_calls_and_results_of_history_as_text, protocol_names) {
   auto request = weather_request();
   request.system = std::make_shared<const message>(system_message("Be brief."));
