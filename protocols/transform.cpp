@@ -99,7 +99,7 @@ json::array tool_parts(const tool_protocol& protocol, const json::array& parts) 
   return sections;
 }
 
-/// Returns the text of a system message. Parts that are no text are left out.
+/// Returns the text of a system message. Parts of other types are left out.
 std::string system_text(json::value& message) {
   const auto* parts = parts_of(message);
   if (parts == nullptr)
