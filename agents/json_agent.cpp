@@ -76,6 +76,16 @@ task<json_command> command_of(task<json::object> body) {
   co_return out;
 }
 
+/// Returns the node of a continuation, or its calls as Sends to the tools.
+std::vector<json_target> targets_of(const react::continuation& next, const json::value& state) {
+  if (next.calls.empty())
+    return {std::string{next.node}};
+  auto sends = std::vector<json_target>{};
+  for (const auto& call : next.calls)
+    sends.emplace_back(react::tools_name, json_tool_call(*call, state));
+  return sends;
+}
+
 /// Returns a path map that maps each name to the node of the same name.
 json_path_map named(const std::vector<std::string>& to) {
   auto out = json_path_map{};
@@ -195,13 +205,7 @@ void agent_table<json::value>::route(std::string from, react::exits exits,
       [exits = std::move(exits)](const json::value& state) -> std::vector<json_target> {
         const auto said = jump_in(state);
         const auto messages = routed_messages(state, exits.is_looped || said == jump::tools);
-        const auto next = react::continue_after(exits, said, messages);
-        if (next.calls.empty())
-          return {std::string{next.node}};
-        auto sends = std::vector<json_target>{};
-        for (const auto& call : next.calls)
-          sends.emplace_back(react::tools_name, json_tool_call(*call, state));
-        return sends;
+        return targets_of(react::continue_after(exits, said, messages), state);
       },
       named(to));
 }
@@ -212,7 +216,8 @@ void agent_table<json::value>::route_tools(react::exits exits, react::tool_names
       react::tools_name,
       [exits = std::move(exits),
        return_direct = std::move(return_direct)](const json::value& state) {
-        return std::string{react::continue_after_tools(exits, messages_of(state), return_direct)};
+        return targets_of(react::continue_after_tools(exits, messages_of(state), return_direct),
+                          state);
       },
       named(to));
 }

@@ -32,6 +32,24 @@ task<tool_answer> run_from(const interceptors& all, std::size_t first, tool_requ
   return (*all)[first](std::move(request), std::move(inner));
 }
 
+bool is_handoff(const exits& from, const sent_call& call) {
+  return from.handoffs->contains(call->name);
+}
+
+/// Returns the pending calls that run in the next step: all that are not handoffs, else the first
+/// handoff. The results of a step are lost if one of its calls hands over.
+sent_calls next_calls(const exits& from, sent_calls pending) {
+  if (!from.handoffs || pending.size() < 2)
+    return pending;
+  auto next = sent_calls{};
+  for (const auto& call : pending)
+    if (!is_handoff(from, call))
+      next.push_back(call);
+  if (next.empty())
+    next.push_back(*pending.begin());
+  return next;
+}
+
 } // namespace
 
 tool_errors errors_outside() {
@@ -80,6 +98,14 @@ send::milliseconds timeout_of(const exits& from, const std::string& tool) {
              : std::chrono::duration_cast<send::milliseconds>(found->second);
 }
 
+std::shared_ptr<const tool_names> handoffs_of(const agent_tools& tools) {
+  auto names = tool_names{};
+  for (const auto& tool : tools.node().tools())
+    if (tool->commands_parent())
+      names.insert(tool->definition().name);
+  return names.empty() ? nullptr : std::make_shared<const tool_names>(std::move(names));
+}
+
 continuation continue_after(const exits& from, jump to, const message_list& messages) {
   if (to == jump::model || to == jump::finish)
     return {target_of(from, to)};
@@ -90,7 +116,7 @@ continuation continue_after(const exits& from, jump to, const message_list& mess
   };
   auto calls = sent_calls{};
   if (from.is_looped || to == jump::tools || ends_with(message_type::ai))
-    calls = pending_sends(messages);
+    calls = next_calls(from, pending_sends(messages));
   if (!calls.empty())
     return from.version == react_version::v2 ? continuation{{}, std::move(calls)}
                                              : continuation{tools_name};
@@ -106,16 +132,21 @@ continuation continue_after(const exits& from, jump to, const message_list& mess
   return {is_answered || to == jump::tools ? from.model : from.end};
 }
 
-std::string_view continue_after_tools(const exits& from, const message_list& messages,
-                                      const tool_names& return_direct) {
+continuation continue_after_tools(const exits& from, const message_list& messages,
+                                  const tool_names& return_direct) {
+  if (from.handoffs)
+    for (const auto& call : pending_sends(messages))
+      if (is_handoff(from, call))
+        return {{}, sent_calls{1, call}};
   if (from.rules == agent_rules::create_react_agent)
-    return ends_directly(messages, return_direct) ? std::string_view{detail::end_node} : from.model;
+    return {ends_directly(messages, return_direct) ? std::string_view{detail::end_node}
+                                                   : from.model};
   const auto* last = last_ai_message(messages);
   const auto ends = last != nullptr && !last->tool_calls.empty() &&
                     std::ranges::all_of(last->tool_calls, [&](const auto& call) {
                       return return_direct.contains(call.name);
                     });
-  return ends ? from.end : from.model;
+  return {ends ? from.end : from.model};
 }
 
 tool_interceptor composed(std::vector<tool_interceptor> all) {

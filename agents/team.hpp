@@ -5,6 +5,7 @@
 #include <superstep/runtime/graph.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace superstep::detail {
@@ -13,6 +14,12 @@ namespace superstep::detail {
 /// compile_error if a name is missing, used twice or equal to `taken`.
 [[nodiscard]] std::vector<std::string>
 names_of(const std::vector<compiled_graph<messages_state>>& agents, const std::string& taken = {});
+
+/// Returns the name of a handoff tool: the prefix and the agent's name in lower case, in which `_`
+/// replaces white space. Providers reject names of tools with spaces. Only ASCII characters are
+/// converted.
+/// Source: `_normalize_agent_name` in langgraph-supervisor 0.0.29, handoff.py.
+[[nodiscard]] std::string handoff_name(std::string prefix, std::string_view agent);
 
 /// Returns the input for an agent of the team: all messages of the team's state.
 template <class State>

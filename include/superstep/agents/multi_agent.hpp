@@ -15,14 +15,17 @@ namespace superstep {
 
 /// The options of make_handoff_tool().
 struct handoff_options {
-  std::string agent{};       ///< the other agent's node in the parent graph
-  std::string name{};        ///< name of the tool; empty: `transfer_to_AGENT`
+  std::string agent{}; ///< the other agent's node in the parent graph
+  /// Name of the tool. Empty: `transfer_to_AGENT`, with the name of the agent in lower case and `_`
+  /// in place of white space.
+  std::string name{};
   std::string description{}; ///< text for the model; empty: a default text
   std::string active_key{};  ///< key of the parent graph's state to set to `agent`; empty: none
 };
 
 /// Makes a tool that ends the agent that calls it and continues with another agent. Its result is a
-/// Command to the parent graph with the agent's messages, followed by the answer to the call.
+/// Command to the parent graph with the agent's messages, followed by the answer to the call. Other
+/// calls of the same answer run first; further handoffs are answered with an error.
 ///
 /// The agents are nodes of one parent graph: a graph<State> for agents over described structs, a
 /// json_graph for agents with a JSON state. create_supervisor() makes such tools by itself. In a
@@ -39,7 +42,9 @@ struct handoff_options {
 
 /// The messages of an agent that are added to those of its team.
 enum class team_output : std::uint8_t {
-  last_message, ///< only its last message
+  /// Only its last message. If a return_direct tool ended the agent: its last AI message, and the
+  /// results that follow.
+  last_message,
   full_history, ///< all its messages
 };
 

@@ -152,6 +152,8 @@ private:
     exits.timeouts = timeouts();
     exits.version = options_.version;
     exits.rules = options_.rules;
+    if (options_.version == react_version::v2) // in v1, all calls of an answer are one task
+      exits.handoffs = react::handoffs_of(options_.tools);
     exits.is_looped = !after_model_.empty() || options_.answer_invalid_calls;
     table_.edge(std::string{start_node}, first_of(before_agent_, exits.model));
     link(before_agent_, leading_to(exits, exits.model));
@@ -189,12 +191,17 @@ private:
   }
 
   /// Adds the edge from the tools back to the model, or a router if a return_direct tool may end
-  /// the loop. Under create_react_agent()'s rules, that end skips the structured response.
+  /// the loop or a handoff may wait for other calls. Under create_react_agent()'s rules, the end by
+  /// a return_direct tool skips the structured response.
   void add_return(const react::exits& exits) {
-    if (core_->return_direct.empty())
+    if (core_->return_direct.empty() && !exits.handoffs)
       return table_.edge(react::tools_name, exits.model);
-    table_.route_tools(exits, core_->return_direct,
-                       {exits.model, is_react() ? std::string{end_node} : exits.end});
+    auto to = std::vector<std::string>{exits.model};
+    if (!core_->return_direct.empty())
+      to.push_back(is_react() ? std::string{end_node} : exits.end);
+    if (exits.handoffs)
+      to.emplace_back(react::tools_name);
+    table_.route_tools(exits, core_->return_direct, to);
   }
 
   /// Adds a node for each hook, with an edge to the next hook.

@@ -178,6 +178,19 @@ private:
   middleware_hook<State> hook_;
 };
 
+/// Activates the node or sends the calls of a continuation.
+inline void follow(const react::exits& exits, react::continuation to, const program& table,
+                   node_output& out) {
+  if (to.calls.empty())
+    return table.go_to(out, to.node);
+  out.sends.reserve(out.sends.size() + to.calls.size());
+  for (auto& call : to.calls) {
+    const auto timeout = react::timeout_of(exits, call->name);
+    table.send_to(out, react::tools_name, value{std::move(call)});
+    out.sends.back().timeout = timeout;
+  }
+}
+
 /// Routes to the next node after a hook or the model.
 template <class State>
 class loop_router final : public router {
@@ -186,16 +199,10 @@ public:
 
   void route(const body_input& given, const state_block& fresh, node_output& out) const override {
     const auto said = std::static_pointer_cast<const jump>(out.for_routers);
-    auto to = react::continue_after(exits_, said ? *said : jump::none,
-                                    static_cast<const struct_block<State>&>(fresh).state.messages);
-    if (to.calls.empty())
-      return given.table->go_to(out, to.node);
-    out.sends.reserve(out.sends.size() + to.calls.size());
-    for (auto& call : to.calls) {
-      const auto timeout = react::timeout_of(exits_, call->name);
-      given.table->send_to(out, react::tools_name, value{std::move(call)});
-      out.sends.back().timeout = timeout;
-    }
+    follow(exits_,
+           react::continue_after(exits_, said ? *said : jump::none,
+                                 static_cast<const struct_block<State>&>(fresh).state.messages),
+           *given.table, out);
   }
 
 private:
@@ -210,10 +217,11 @@ public:
       : exits_{std::move(exits)}, return_direct_{std::move(return_direct)} {}
 
   void route(const body_input& given, const state_block& fresh, node_output& out) const override {
-    given.table->go_to(
-        out,
+    follow(
+        exits_,
         react::continue_after_tools(
-            exits_, static_cast<const struct_block<State>&>(fresh).state.messages, return_direct_));
+            exits_, static_cast<const struct_block<State>&>(fresh).state.messages, return_direct_),
+        *given.table, out);
   }
 
 private:

@@ -32,6 +32,8 @@ struct exits {
   std::shared_ptr<const tool_timeouts> timeouts{}; ///< timeouts of tool calls; null: none
   react_version version = react_version::v2;
   agent_rules rules = agent_rules::create_agent;
+  /// Names of the tools that hand the conversation over, in version v2; null: none.
+  std::shared_ptr<const tool_names> handoffs{};
   /// Whether a hook, or the model's node itself, may have answered calls of the latest answer.
   bool is_looped = false;
 };
@@ -49,13 +51,18 @@ struct continuation {
 
 /// Returns where a run continues after the model or a hook: at the target of the jump, else at
 /// `next` if it is set. Otherwise the latest answer decides: its pending calls, the model if all
-/// calls have been answered, or the end.
+/// calls have been answered, or the end. A handoff ends the agent, so it waits until the other
+/// calls of its answer have ended, and only the first handoff of an answer runs.
 /// @param messages only the last one is read, unless calls may be answered (exits::is_looped) or
 /// `to` is the tools
 [[nodiscard]] continuation continue_after(const exits& from, jump to, const message_list& messages);
-/// Returns where a run continues after the tools: at the end if a called tool is return_direct.
-[[nodiscard]] std::string_view continue_after_tools(const exits& from, const message_list& messages,
-                                                    const tool_names& return_direct);
+/// Returns where a run continues after the tools: at a handoff that has waited for other calls, at
+/// the end if a called tool is return_direct, else at the model.
+[[nodiscard]] continuation continue_after_tools(const exits& from, const message_list& messages,
+                                                const tool_names& return_direct);
+
+/// Returns the names of the tools that command the parent graph; null if there are none.
+[[nodiscard]] std::shared_ptr<const tool_names> handoffs_of(const agent_tools& tools);
 
 /// Returns the timeout of a call of the tool; 0 if there is none.
 [[nodiscard]] send::milliseconds timeout_of(const exits& from, const std::string& tool);
