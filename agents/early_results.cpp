@@ -31,4 +31,9 @@ message_ptr early_results::take(const runtime& run, const tool_call& call) const
   return answer;
 }
 
+void early_results::drop(const runtime& run) const {
+  const auto lock = std::scoped_lock{mutex_};
+  std::erase_if(kept_, [&](const entry& e) { return &e.run.config() == &run.config(); });
+}
+
 } // namespace superstep

@@ -47,6 +47,7 @@ early_tools::early_tools(tool_node tools, std::vector<std::string> names)
 std::shared_ptr<early_calls> early_tools::begin(const react::early_ptr& tools, const runtime& rt,
                                                 execution_context& at,
                                                 const react::context_ptr& asked) {
+  tools->results_.drop(rt);
   if (rt.remaining_steps() < 2) // in a run's last step, the calls of this answer will not run
     return nullptr;
   auto ways = early_calls::ways{};
@@ -109,9 +110,14 @@ task<result<message>> await_with_stream(task<result<message>> asking,
 
 namespace react {
 
-early_ptr make_early(agent_tools& tools, const std::vector<std::string>& names) {
+early_ptr make_early(agent_tools& tools, const std::vector<std::string>& names,
+                     bool has_late_hook) {
   if (names.empty())
     return nullptr;
+  if (has_late_hook)
+    refuse_options("early_tools: cannot be combined with post_model_hook or "
+                   "middleware::after_model, such as that of human_in_the_loop or a limit of tool "
+                   "calls, because calls that start early run before the hook could refuse them");
   const auto& node = tools.node();
   if (node.options().wrap_call)
     refuse_options(

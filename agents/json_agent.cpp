@@ -58,12 +58,32 @@ jump jump_in(const json::value& state) {
   return jump::none;
 }
 
+/// Streams the messages that an update adds to the conversation.
+void stream_new(const json::value& written, const json::value& before, const runtime& rt) {
+  const auto* fields = written.if_object();
+  if (!rt.streams_messages() || fields == nullptr || !fields->contains("messages"))
+    return;
+  try {
+    const auto history = messages_of(before);
+    for (const auto& m : messages_of(written))
+      react::stream_new(rt, history, m);
+  } catch (const std::exception&) { // the reducer reports invalid messages, or takes another form
+  }
+}
+
+task<json_command> streamed(task<json_command> running, const json::value& state, runtime rt) {
+  auto done = co_await running;
+  stream_new(done.update, state, rt);
+  co_return done;
+}
+
 task<json::object> run_hook(std::string name, middleware_hook<json::value> hook,
                             const json::value& state, runtime rt) {
-  auto running = hook(state, std::move(rt));
+  auto running = hook(state, rt);
   auto step = co_await running;
   react::check_jump(name, hook.jumps(), step.to);
   auto update = std::move(step.update);
+  stream_new(update, state, rt);
   if (step.to != jump::none)
     update[detail::jump_key] = react::name_of(step.to);
   co_return update;
@@ -183,7 +203,9 @@ void agent_table<json::value>::add_hook(const std::string& name, agent_hook<json
   graph_.add(
       name,
       [step = std::move(hook)](const json::value& state, runtime rt) {
-        return step(state, std::move(rt));
+        auto running = step(state, rt);
+        return rt.streams_messages() ? streamed(std::move(running), state, std::move(rt))
+                                     : std::move(running);
       },
       reading_options());
 }

@@ -132,20 +132,40 @@ json_command command_of(tool_node_output output, const std::string& key) {
   return out;
 }
 
-void stream(const tool_node_output& output, const runtime& rt) {
+/// Streams the results of the calls, and the messages that commands add to this graph's state.
+void stream(const tool_node_output& output, const tool_state* state, const std::string& key,
+            const runtime& rt) {
   if (!rt.streams_messages())
     return;
-  for (const auto& item : output.items)
-    if (const auto* m = std::get_if<message>(&item))
+  const auto before = state != nullptr ? state->messages(key) : message_list{};
+  const auto stream_all = [&](const auto& messages) {
+    for (const auto& m : messages)
+      react::stream_new(rt, before, m);
+  };
+  for (const auto& item : output.items) {
+    if (const auto* m = std::get_if<message>(&item)) {
       rt.emit_message(value{*m});
+      continue;
+    }
+    const auto& said = std::get<tool_command>(item);
+    if (said.to_parent)
+      continue;
+    const auto* fields = std::get_if<tool_update>(&said.update);
+    if (fields != nullptr && fields->messages)
+      stream_all(*fields->messages);
+    else if (const auto* list = std::get_if<std::vector<message>>(&said.update))
+      stream_all(*list);
+  }
 }
 
 task<json_command> run_tools(std::shared_ptr<const tool_node> tools, tool_node_input input,
                              runtime rt) {
+  const auto& key = tools->options().messages_key;
+  const auto state = input.state;
   auto running = tools->run(std::move(input), rt);
   auto output = co_await running;
-  stream(output, rt);
-  co_return command_of(std::move(output), tools->options().messages_key);
+  stream(output, state.get(), key, rt);
+  co_return command_of(std::move(output), key);
 }
 
 } // namespace

@@ -22,6 +22,12 @@ const tool_call& call_in(const value& payload) {
   return payload.as<tool_call>();
 }
 
+bool is_new(const message_list& before, const message& written) {
+  return written.type != message_type::remove &&
+         (written.id.empty() ||
+          std::ranges::none_of(before, [&](const auto& m) { return m.id == written.id; }));
+}
+
 } // namespace
 
 sent_call::sent_call(message_ptr answer, std::uint32_t index)
@@ -75,6 +81,20 @@ void stream_answer(const body_input& given, const message& answer) {
   given.services->note_progress(detail::progress_kind::event);
   if (const auto emit = given.services->message_emitter())
     emit(value{answer});
+}
+
+bool streams_messages(const body_input& given) {
+  return given.services != nullptr && given.services->message_emitter();
+}
+
+void stream_new(const body_input& given, const message_list& before, const message& written) {
+  if (is_new(before, written))
+    stream_answer(given, written);
+}
+
+void stream_new(const runtime& rt, const message_list& before, const message& written) {
+  if (rt.streams_messages() && is_new(before, written))
+    rt.emit_message(value{written});
 }
 
 } // namespace superstep::react

@@ -460,7 +460,8 @@ struct agent_options {
   ///
   /// Only for tools that may run twice or in vain. An answer that breaks off discards the calls
   /// that it has started, and a resumed run makes its calls again. The tools must not have injected
-  /// arguments other than the call's id, and the agent must not have an interceptor of tool calls.
+  /// arguments other than the call's id. The agent must not have an interceptor of tool calls, and
+  /// no hook after the model, because such a hook may refuse calls.
   /// Calls of idempotent() and journaled() tools do not start early.
   std::vector<std::string> early_tools{};
   react_version version = react_version::v2;     ///< shape of the loop

@@ -2,12 +2,15 @@
 // Tool calls that start while the model still streams its answer, and the listener that detects
 // complete calls.
 #include "agents/call_listener.hpp"
+#include "agents/early_results.hpp"
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_agent.hpp>
 #include <superstep/agents/json_agent.hpp>
+#include <superstep/agents/prebuilt_middleware.hpp>
 #include <superstep/messages/message_json.hpp>
 #include <superstep/models/chat_model.hpp>
+#include <superstep/runtime/detail/runtime_access.hpp>
 #include <superstep/runtime/graph_error.hpp>
 
 #include <boost/test/data/test_case.hpp>
@@ -431,6 +434,44 @@ BOOST_AUTO_TEST_CASE(tools_that_cannot_start_early_are_rejected) {
     return run(std::move(request));
   };
   BOOST_TEST(refused(tool_node{plain, watched}, "echo").find("interceptor") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(early_tools_are_rejected_beside_late_hooks) {
+  const auto refused = [](agent_options<messages_state> options) {
+    options.model = std::make_shared<const speaking_model>(ai_message("x"), [] { return true; });
+    options.tools = {std::make_shared<const echo_tool>()};
+    options.early_tools = {"echo"};
+    try {
+      static_cast<void>(create_agent(std::move(options)));
+    } catch (const compile_error& e) {
+      return std::string{e.what()};
+    }
+    return std::string{"it was built"};
+  };
+  auto reviewed = agent_options<messages_state>{};
+  reviewed.middleware = {human_in_the_loop({.tools = {"echo"}})};
+  BOOST_TEST(refused(std::move(reviewed)).find("middleware::after_model") != std::string::npos);
+  auto hooked = agent_options<messages_state>{};
+  hooked.post_model_hook = [](const messages_state&, const runtime&) {};
+  BOOST_TEST(refused(std::move(hooked)).find("post_model_hook") != std::string::npos);
+  auto retried = agent_options<messages_state>{};
+  retried.middleware = {model_retry()};
+  BOOST_TEST(refused(std::move(retried)) == "it was built");
+}
+
+BOOST_AUTO_TEST_CASE(unused_early_results_of_run_are_dropped) {
+  const auto results = early_results{};
+  const auto start = [] {
+    return detail::runtime_access::make(std::make_shared<const run_config>(), "model", 1, 0);
+  };
+  const auto answer = std::make_shared<const message>(tool_message("x", "a", "echo"));
+  const auto run = start();
+  const auto other = start();
+  for (const auto& one : {run, other})
+    results.keep(one, call_of("a"), answer);
+  results.drop(run);
+  BOOST_TEST((results.take(run, call_of("a")) == nullptr));
+  BOOST_TEST((results.take(other, call_of("a")) == answer));
 }
 
 BOOST_AUTO_TEST_CASE(unknown_early_tools_are_rejected) {

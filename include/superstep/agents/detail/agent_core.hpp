@@ -8,6 +8,7 @@
 #include <superstep/models/chat_model.hpp>
 #include <superstep/runtime/detail/program.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -46,7 +47,10 @@ struct agent_core {
         prompt{std::move(o.prompt)}, return_direct{o.return_direct.begin(), o.return_direct.end()},
         ends_politely{o.rules == agent_rules::create_react_agent},
         answers_invalid{o.answer_invalid_calls}, follows_context{o.follows_context} {
-    early = react::make_early(o.tools, o.early_tools);
+    const auto has_late_hook =
+        o.post_model_hook ||
+        std::ranges::any_of(o.middleware, [](const auto& m) { return bool{m.after_model}; });
+    early = react::make_early(o.tools, o.early_tools, has_late_hook);
     tools = std::make_shared<const tool_node>(o.tools.node());
     definitions = tools->definitions();
     binds_tools = !o.tools.empty() && model && bound_tools(*model) == nullptr;
@@ -70,17 +74,41 @@ struct agent_core {
   [[nodiscard]] react::context_ptr context_of(const run_config& config) const {
     return follows_context ? react::context_of(config) : nullptr;
   }
+  /// Calls the model through all wrappers. An answer that a wrapper gives without the model is
+  /// streamed here, because only answers of models are streamed where they arrive.
+  static task<message> ask(ptr agent, model_call call, const State& state, runtime rt) {
+    if (!rt.streams_messages())
+      return ask(agent, 0, std::move(call), state, rt, nullptr);
+    return ask_streaming(std::move(agent), std::move(call), state, std::move(rt));
+  }
+  static task<message> ask_streaming(ptr agent, model_call call, const State& state, runtime rt) {
+    const auto has_answered = std::make_shared<bool>(false);
+    auto asking = ask(agent, 0, std::move(call), state, rt, has_answered);
+    auto answer = co_await asking;
+    if (!*has_answered)
+      rt.emit_message(value{answer});
+    co_return answer;
+  }
   /// Calls the model through the wrappers, starting with the one at index `from`.
+  /// @param has_answered set when the model has answered; may be null
   static task<message> ask(const ptr& agent, std::size_t from, model_call call, const State& state,
-                           const runtime& rt) {
-    if (from == agent->wraps.size())
-      return react::ask_model_later(std::move(call), rt, agent->early, agent->context_of(rt));
+                           const runtime& rt, const std::shared_ptr<bool>& has_answered) {
+    if (from == agent->wraps.size()) {
+      auto asking =
+          react::ask_model_later(std::move(call), rt, agent->early, agent->context_of(rt));
+      return has_answered ? noting(std::move(asking), has_answered) : std::move(asking);
+    }
     return agent->wraps[from](
         state, std::move(call),
-        [agent, from, &state, rt](model_call changed) {
-          return ask(agent, from + 1, std::move(changed), state, rt);
+        [agent, from, &state, rt, has_answered](model_call changed) {
+          return ask(agent, from + 1, std::move(changed), state, rt, has_answered);
         },
         rt);
+  }
+  static task<message> noting(task<message> asking, std::shared_ptr<bool> has_answered) {
+    auto answer = co_await asking;
+    *has_answered = true;
+    co_return answer;
   }
   /// Returns the model of one call. Throws graph_error if a chosen model is null or has tools
   /// bound that the agent does not have.
@@ -132,7 +160,7 @@ struct agent_turns {
       auto asking = react::ask_model(std::move(turn), rt, agent->early, agent->context_of(rt));
       answer = co_await asking;
     } else {
-      auto asking = core::ask(agent, 0, std::move(turn), state, rt);
+      auto asking = core::ask(agent, std::move(turn), state, rt);
       answer = react::as_answer(co_await asking);
     }
     co_return written(*agent, std::move(answer), nullptr, front::answers_to_count(state), rt);
@@ -178,7 +206,7 @@ private:
                                      runtime rt) {
     agent->in_answer->prepare(turn);
     auto ask = [agent, &state, rt](model_call call) {
-      return core::ask(agent, 0, std::move(call), state, rt);
+      return core::ask(agent, std::move(call), state, rt);
     };
     auto asking = react::ask_for_response(agent->in_answer, std::move(turn), std::move(ask),
                                           agent->context_of(rt));
@@ -210,6 +238,9 @@ private:
     if (will_retry_answer)
       for (const auto& call : answer->invalid_tool_calls)
         answers.push_back(agent.tools->answer_invalid(call));
+    if (rt.streams_messages())
+      for (const auto& one : answers)
+        rt.emit_message(value{one});
     auto added = message_list{};
     added.push_back(std::move(answer));
     for (auto& one : answers)

@@ -81,7 +81,7 @@ private:
         out.to_parent = react::to_parent(std::move(*said), key);
         return;
       } else {
-        add(std::move(*said), key, *given.table, got);
+        add(std::move(*said), key, given, got);
       }
     }
     write_answers(std::move(got));
@@ -106,19 +106,23 @@ private:
       got.out.writes.push_back(std::move(one));
   }
 
-  /// Adds the writes, messages and next nodes of a tool's command to the results.
-  static void add(tool_command said, const std::string& key, const program& table, results& got) {
+  /// Adds the writes, messages and next nodes of a tool's command to the results, and streams the
+  /// messages.
+  static void add(tool_command said, const std::string& key, const body_input& given,
+                  results& got) {
     if (auto* update = std::get_if<tool_update>(&said.update)) {
       for (const auto& [name, v] : update->fields)
         got.out.writes.push_back(write_of_field<State>(name, value{v}));
       if (update->messages)
         for (auto& m : *update->messages) {
+          react::stream_new(
+              given, static_cast<const struct_block<State>*>(given.state)->state.messages, m);
           got.calls += m.type == message_type::tool ? 1U : 0U;
           got.answers.push_back(std::move(m));
         }
     }
     for (auto& node : react::targets_of(said, key))
-      table.go_to(got.out, node);
+      given.table->go_to(got.out, node);
   }
 
   core_ptr agent_;
@@ -152,6 +156,18 @@ template <class State>
   return out;
 }
 
+/// Streams the messages that an update adds to the conversation.
+template <class State>
+void stream_new(update<State>& written, const State& before, const runtime& rt) {
+  if (!rt.streams_messages())
+    return;
+  for (const auto& one : written.writes())
+    if (one.channel == field_index<&State::messages>())
+      if (const auto* messages = one.content.template get_if<message_list>())
+        for (const auto& m : *messages)
+          react::stream_new(rt, before.messages, m);
+}
+
 /// A middleware hook as a node. Its jump is passed to the node's router, so the state needs no
 /// field for it.
 template <class State>
@@ -164,9 +180,12 @@ public:
     const auto& state = static_cast<const struct_block<State>*>(given.state)->state;
     out.rest = hook_(state, given.make_runtime());
   }
-  void finish(body_task& ended, const body_input&, node_output& out) const override {
+  void finish(body_task& ended, const body_input& given, node_output& out) const override {
     auto step = ended.take<hook_step<State>>();
     react::check_jump(name_, hook_.jumps(), step.to);
+    if (react::streams_messages(given))
+      stream_new(step.update, static_cast<const struct_block<State>*>(given.state)->state,
+                 given.make_runtime());
     out.writes = std::move(step.update.writes());
     if (step.to != jump::none)
       out.for_routers = std::make_shared<const jump>(step.to);
@@ -273,7 +292,9 @@ public:
   /// Adds a pre_model_hook or post_model_hook as a node.
   void add_hook(const std::string& name, agent_hook<State> hook) {
     add(name, [hook = std::move(hook)](const State& state, runtime rt) {
-      return hook(state, std::move(rt));
+      auto running = hook(state, rt);
+      return rt.streams_messages() ? streamed(std::move(running), state, std::move(rt))
+                                   : std::move(running);
     });
   }
   /// Adds a hook of a middleware as a node.
@@ -301,6 +322,12 @@ public:
   }
 
 private:
+  static task<command<State>> streamed(task<command<State>> running, const State& state,
+                                       runtime rt) {
+    auto done = co_await running;
+    stream_new(done.update, state, rt);
+    co_return done;
+  }
   template <class F>
   void add(std::string name, F body) {
     table_.add_node(std::move(name), std::make_unique<body_of<State, State, F>>(std::move(body)),

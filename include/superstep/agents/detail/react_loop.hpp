@@ -46,7 +46,9 @@ using early_ptr = std::shared_ptr<const early_tools>;
 
 /// Prepares the named tools to start early. Replaces `tools` by a node that answers a call with its
 /// early result if there is one. Throws compile_error for tools that cannot start early.
-[[nodiscard]] early_ptr make_early(agent_tools& tools, const std::vector<std::string>& names);
+/// @param has_late_hook whether the agent has a hook after the model, which may refuse calls
+[[nodiscard]] early_ptr make_early(agent_tools& tools, const std::vector<std::string>& names,
+                                   bool has_late_hook);
 
 /// The options that a run's caller passed for the run's agents; null if there are none.
 using context_ptr = std::shared_ptr<const agent_context>;

@@ -38,5 +38,12 @@ using sent_calls = detail::short_list<sent_call, 1>;
 
 /// Sends a message to the reader of the run's stream, as runtime::emit_message() does.
 void stream_answer(const body_input& given, const message& answer);
+/// Whether a reader of the run's stream wants the messages of the node.
+[[nodiscard]] bool streams_messages(const body_input& given);
+/// Sends a message that a node writes to the reader of the run's stream, unless it removes messages
+/// or replaces one of the history.
+/// @param before the messages before the super-step
+void stream_new(const body_input& given, const message_list& before, const message& written);
+void stream_new(const runtime& rt, const message_list& before, const message& written);
 
 } // namespace superstep::react
