@@ -19,3 +19,8 @@ def unqualified(hint: Any) -> Any:
     while typing.get_origin(hint) in _QUALIFIERS:
         (hint,) = typing.get_args(hint)
     return hint
+
+
+def is_typed_dict(hint: Any) -> bool:
+    """Whether a hint is a TypedDict class, also one of ``typing_extensions``."""
+    return isinstance(hint, type) and issubclass(hint, dict) and hasattr(hint, "__total__")

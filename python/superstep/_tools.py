@@ -11,7 +11,7 @@ from typing import Any, Callable, Generic, Literal, ParamSpec, TypeVar, overload
 
 from ._arguments import converters_of, converting, text_format
 from ._functions import is_coroutine_function, type_text
-from ._hints import unqualified
+from ._hints import is_typed_dict, unqualified
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,6 +40,7 @@ class Tool(Generic[P, R]):
         parameters: dict[str, Any],
         takes_runtime: bool,
         effects: Effects | None = None,
+        hints: dict[str, Any] | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
@@ -48,7 +49,8 @@ class Tool(Generic[P, R]):
         self.parameters = parameters
         self.is_async = is_coroutine_function(function)
         self.takes_runtime = takes_runtime
-        converters = converters_of(_hints_of(function))
+        self._hints = _hints_of(function) if hints is None else hints
+        converters = converters_of(self._hints)
         #: What a call of the model calls, with JSON values.
         self._callable = converting(function, converters) if converters else function
         self.effects = effects
@@ -64,8 +66,10 @@ class Tool(Generic[P, R]):
         # be found by its name.
         if _is_importable(self.function, self):
             return (_import_tool, (self.function.__module__, self.function.__qualname__))
+        # The hints are part of the copy, because cloudpickle copies only the names that the code of a
+        # function uses: names in hints that are texts are unknown in the other process.
         parts = (self.name, self.description, self.parameters, self.takes_runtime, self.effects)
-        return (Tool, (self.function, *parts))
+        return (Tool, (self.function, *parts, self._hints))
 
 
 def _is_importable(function: Callable[..., Any], tool: Any) -> bool:
@@ -144,24 +148,17 @@ def tool_of(
 def _parameters_of(
     function: Callable[..., Any], descriptions: dict[str, str]
 ) -> tuple[dict[str, Any], bool]:
-    import inspect
-
-    signature = inspect.signature(function)
     hints = _hints_of(function)
     properties: dict[str, Any] = {}
     required: list[str] = []
     definitions: dict[str, Any] = {}  # that references in the schemas name
-    takes_runtime = False
-    bound = function.keywords if isinstance(function, functools.partial) else {}
-    for name, parameter in signature.parameters.items():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or name in bound:
-            continue
+    parameters = _given_by_model(function)
+    for name, parameter in parameters.items():
         if parameter.kind is parameter.POSITIONAL_ONLY:
             raise TypeError(
                 f"tool {_code_of(function).__qualname__}: parameter '{name}' must accept a keyword argument"
             )
         if name == "runtime":
-            takes_runtime = True
             continue
         schema = schema_of(hints.get(name, Any))
         if name in descriptions and "description" not in schema:
@@ -176,7 +173,19 @@ def _parameters_of(
         out["required"] = required
     if definitions:
         out["$defs"] = definitions
-    return out, takes_runtime
+    return out, "runtime" in parameters
+
+
+def _given_by_model(function: Callable[..., Any]) -> dict[str, Any]:
+    """Returns the named parameters of a function that no ``partial`` has bound, with ``runtime``."""
+    import inspect
+
+    bound = function.keywords if isinstance(function, functools.partial) else {}
+    return {
+        name: parameter
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) and name not in bound
+    }
 
 
 def _is_json(default: Any) -> bool:
@@ -238,11 +247,44 @@ def _code_of(function: Any) -> Any:
 
 
 def _hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Returns the hints of the parameters that a model gives.
+
+    Each is resolved alone: a hint that only type checkers can resolve, such as that of ``runtime``,
+    must not remove the others. Raises TypeError for a parameter whose hint cannot be resolved.
+    """
     code = _code_of(function)
+    scope: Any = code
+    while hasattr(scope, "__wrapped__"):
+        scope = scope.__wrapped__
+    scope = getattr(scope, "__globals__", {})
+    written = _annotations_of(code)
+    hints: dict[str, Any] = {}
+    for name in _given_by_model(function):
+        if name == "runtime" or name not in written:
+            continue
+
+        def probe() -> None: ...
+
+        probe.__annotations__ = {name: written[name]}
+        try:
+            hints.update(typing.get_type_hints(probe, scope, include_extras=True))
+        except (NameError, AttributeError, SyntaxError) as error:
+            raise TypeError(
+                f"tool {code.__qualname__}: the type of parameter '{name}', {written[name]!r}, is not "
+                f"known when the program runs: {error}; define or import it at the top of the module"
+            ) from None
+    return hints
+
+
+def _annotations_of(code: Any) -> dict[str, Any]:
+    """Returns the hints as they are written: some may be texts."""
     try:
-        return typing.get_type_hints(code, include_extras=True)
-    except NameError:  # a hint names a type that exists only for type checkers
         return dict(getattr(code, "__annotations__", {}))
+    except NameError:  # since Python 3.14 a hint that is not a text is evaluated when it is read
+        import importlib
+
+        library: Any = importlib.import_module("annotationlib")
+        return dict(library.get_annotations(code, format=library.Format.FORWARDREF))
 
 
 def schema_of(hint: Any, within: tuple[Any, ...] = ()) -> dict[str, Any]:
@@ -289,11 +331,11 @@ def _schema_of_class(hint: Any, within: tuple[Any, ...]) -> dict[str, Any]:
     text = text_format(hint)
     if text is not None:
         return {"type": "string", **({"format": text[0]} if text[0] else {})}
-    is_typed_dict = typing.is_typeddict(hint)
-    if hint in within or not (is_typed_dict or hasattr(hint, "__dataclass_fields__")):
+    is_typed = is_typed_dict(hint)
+    if hint in within or not (is_typed or hasattr(hint, "__dataclass_fields__")):
         return {"type": "object"} if hint in within else {}
     hints = typing.get_type_hints(hint, include_extras=True)
-    if is_typed_dict:
+    if is_typed:
         required = sorted(getattr(hint, "__required_keys__", hints))
     else:
         from dataclasses import MISSING, fields
