@@ -7,10 +7,11 @@ used only for objects that are not plain functions.
 
 from __future__ import annotations
 
-from types import FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Callable
 
 _COROUTINE = 0x80  # inspect.CO_COROUTINE
+_VARARGS = 0x04  # inspect.CO_VARARGS
 
 
 def is_coroutine_function(function: Callable[..., Any]) -> bool:
@@ -38,6 +39,30 @@ def parameters_of(function: Callable[..., Any]) -> "set[str]":
         return set(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # a function without a signature, such as operator.itemgetter()
         return set()
+
+
+def accepts_two(function: Any) -> bool:
+    """Whether an object can be called with two arguments; True if its parameters are not known."""
+    bound = 0
+    if isinstance(function, MethodType):
+        function, bound = function.__func__, 1
+    if isinstance(function, FunctionType):
+        code, count = function.__code__, 2 + bound
+        is_long_enough = code.co_argcount >= count or bool(code.co_flags & _VARARGS)
+        needed = code.co_argcount - len(function.__defaults__ or ())
+        needs_names = code.co_kwonlyargcount > len(function.__kwdefaults__ or ())
+        return is_long_enough and needed <= count and not needs_names
+    if isinstance(function, BuiltinFunctionType):
+        return True
+    import inspect
+
+    try:
+        inspect.signature(function).bind(None, None)
+    except ValueError:  # not known
+        return True
+    except TypeError:
+        return False
+    return True
 
 
 def type_text(value: Any) -> str:

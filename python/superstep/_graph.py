@@ -17,6 +17,7 @@ from typing import (
 
 from . import _aio, _runs, _superstep
 from ._functions import (
+    accepts_two,
     checked_seconds,
     checked_text,
     checked_texts,
@@ -34,7 +35,15 @@ Router = Callable[..., Any]
 GraphInput = Union[Mapping[str, Any], Command, None]
 State = dict[str, Any]
 
-_MISSING: Any = object()
+
+class _Missing:
+    """The mark of a missing value. Copies, also those of other processes, are the object itself."""
+
+    def __reduce__(self) -> str:
+        return "_MISSING"
+
+
+_MISSING: Any = _Missing()
 
 #: The classes with whose values keys start whose hints are abstract.
 _CONCRETE: dict[Any, Any] = {
@@ -77,7 +86,8 @@ class Graph:
 
     ``state`` declares the keys: a TypedDict class whose hints may be ``Annotated[type, reducer]``, or
     a mapping from keys to reducers (None: the key holds the last value written). A reducer is a
-    function of the old and the new value, such as operator.add.
+    function of the old and the new value, such as operator.add. Of the functions of a hint, the last
+    one is the reducer.
 
     A node is a function, or coroutine function, of the state. It returns a dict of the keys to
     write, a Command, a list of these, or None. Its optional parameter ``runtime`` receives a Runtime.
@@ -97,6 +107,10 @@ class Graph:
             raise TypeError(
                 f"the state of a graph must be a TypedDict class or a dict, not {type_text(state)}"
             )
+        elif not issubclass(state, dict):
+            raise TypeError(
+                f"the state of a graph must be a TypedDict class or a dict, not the class {state.__qualname__}"
+            )
         else:
             for key, hint in typing.get_type_hints(state, include_extras=True).items():
                 self._channel_of_hint(key, hint)
@@ -106,7 +120,8 @@ class Graph:
         hint = unqualified(hint)
         if typing.get_origin(hint) is typing.Annotated:
             hint, *extras = typing.get_args(hint)
-            reducer = next((e for e in extras if callable(e)), None)
+            # The last one, as in LangGraph. Texts and other descriptions may follow it.
+            reducer = next((e for e in reversed(extras) if callable(e)), None)
             hint = unqualified(hint)
         initial = _MISSING if reducer is None else _initial_of(hint, reducer)
         self.channel(key, reducer, initial)
@@ -118,6 +133,10 @@ class Graph:
             raise TypeError(
                 f"the reducer of '{name}' must be a function or None, not {type_text(reducer)}"
             )
+        if isinstance(reducer, type):
+            raise TypeError(f"the reducer of '{name}' must be a function, not the class {reducer.__name__}")
+        if reducer is not None and not accepts_two(reducer):
+            raise TypeError(f"the reducer of '{name}' must take two arguments: the old and the new value")
         self._channels.append((name, reducer, initial))
         return self
 
@@ -327,18 +346,10 @@ class CompiledGraph(_runs.Compiled[GraphInput, Result]):
         return graph
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            **self._recipe,
-            # the mark of a missing value must be this process's own after a copy
-            "channels": [
-                (name, reducer, (initial,) if initial is not _MISSING else ())
-                for name, reducer, initial in self._recipe["channels"]
-            ],
-        }
+        return self._recipe
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        channels = [(n, r, initial[0] if initial else _MISSING) for n, r, initial in state["channels"]]
-        self._recipe = {**state, "channels": channels}
+        self._recipe = state
         self._forget()
 
     def _has_coroutines(self) -> bool:

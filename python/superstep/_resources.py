@@ -90,7 +90,7 @@ def sqlite_checkpointer(path: "str | os.PathLike[str]") -> Checkpointer:
     Saved values must be plain values or of classes that storable() allows. If the environment
     variable SUPERSTEP_CHECKPOINT_KEY is set, the rows are encrypted with that key.
     """
-    return Checkpointer("sqlite_checkpointer", _path_of(path))
+    return Checkpointer("sqlite_checkpointer", _path_of(path, "checkpointer"))
 
 
 def postgres_checkpointer(url: str) -> Checkpointer:
@@ -190,8 +190,16 @@ def _labels(namespace: Namespace) -> list[str]:
     return [namespace] if isinstance(namespace, str) else list(namespace)
 
 
-def _path_of(path: "str | os.PathLike[str]") -> str:
-    return os.path.abspath(os.fspath(path))
+def _path_of(path: "str | os.PathLike[str]", kind: str) -> str:
+    """Returns the absolute path of a database. Raises ValueError for a text that is not a path."""
+    text = os.fsdecode(path)
+    if not text:
+        raise ValueError(f"sqlite_{kind}: the path is empty")
+    if text == ":memory:":
+        raise ValueError(f"sqlite_{kind}: ':memory:' is not a path; use memory_{kind}()")
+    if text.startswith("file:"):
+        raise ValueError(f"sqlite_{kind}: {text!r} is a URI; pass the path of the database")
+    return os.path.abspath(text)
 
 
 def memory_store(
@@ -213,7 +221,7 @@ def sqlite_store(
     ttl: "float | None" = None,
 ) -> Store:
     """Returns a store in an SQLite database, which may be that of a checkpointer; see memory_store()."""
-    return Store("sqlite_store", _path_of(path), embed, list(fields), checked_ttl(ttl))
+    return Store("sqlite_store", _path_of(path, "store"), embed, list(fields), checked_ttl(ttl))
 
 
 def postgres_store(
@@ -256,7 +264,7 @@ def sqlite_cache(path: "str | os.PathLike[str]", *, entries_max: int = 100_000) 
 
     Cached values must be storable, as with sqlite_checkpointer().
     """
-    return Cache("sqlite_cache", _path_of(path), entries_max)
+    return Cache("sqlite_cache", _path_of(path, "cache"), entries_max)
 
 
 def postgres_cache(url: str, *, entries_max: int = 100_000) -> Cache:

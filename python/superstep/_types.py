@@ -7,7 +7,9 @@ from typing import Any, Callable, Sequence, Union
 
 from ._functions import checked_seconds, checked_ttl, type_text
 
-RetryOn = Union[type[BaseException], tuple[type[BaseException], ...], Callable[[BaseException], bool]]
+RetryOn = Union[type[BaseException], Sequence[type[BaseException]], Callable[[BaseException], bool]]
+#: The most attempts that a RetryPolicy may have: what the engine counts.
+_ATTEMPTS_MAX = 2**31 - 1
 START = "__start__"
 END = "__end__"
 
@@ -118,8 +120,8 @@ class RetryPolicy(Values):
     """Repeats a failed node. Intervals are in seconds; jitter adds a random time below one second.
 
     Exceptions that the same input would cause again, such as ValueError, are retried only with
-    ``retry_all``. ``retry_on`` replaces this rule: an exception class, a tuple of classes, or a
-    function of the exception that returns whether it is retried.
+    ``retry_all``. ``retry_on`` replaces this rule: an exception class, a list or tuple of classes, or
+    a function of the exception that returns whether it is retried.
     """
 
     __slots__ = (
@@ -144,21 +146,42 @@ class RetryPolicy(Values):
     ) -> None:
         if isinstance(max_attempts, bool) or not isinstance(max_attempts, int) or max_attempts < 1:
             raise ValueError(f"max_attempts must be an int of at least 1, not {max_attempts!r}")
+        if max_attempts > _ATTEMPTS_MAX:
+            raise ValueError(f"max_attempts must be at most {_ATTEMPTS_MAX}, not {max_attempts}")
         if isinstance(backoff_factor, bool) or not isinstance(backoff_factor, (int, float)):
             raise TypeError(f"backoff_factor must be a number, not {type_text(backoff_factor)}")
+        if not 0 <= backoff_factor < float("inf"):
+            raise ValueError(f"backoff_factor must be finite and at least 0, not {backoff_factor}")
         self.max_attempts = max_attempts
         self.initial_interval = checked_seconds(initial_interval, "initial_interval", True)
         self.backoff_factor = backoff_factor
         self.max_interval = checked_seconds(max_interval, "max_interval", True)
         self.jitter = jitter
         self.retry_all = retry_all
-        self.retry_on = retry_on
+        self.retry_on = _checked_retry_on(retry_on)
 
     def matches(self, error: BaseException) -> bool:
         """Whether ``retry_on`` accepts an exception."""
         if isinstance(self.retry_on, (type, tuple)):
             return isinstance(error, self.retry_on)
-        return self.retry_on is not None and bool(self.retry_on(error))
+        return callable(self.retry_on) and bool(self.retry_on(error))
+
+
+def _checked_retry_on(given: Any) -> "RetryOn | None":
+    """Returns a class, a tuple of classes, a function or None. Raises TypeError for another value."""
+    is_sequence = isinstance(given, (list, tuple, set, frozenset))
+    for item in given if is_sequence else (given,) if isinstance(given, type) else ():
+        if not (isinstance(item, type) and issubclass(item, BaseException)):
+            raise TypeError(f"retry_on must name exception classes, not {item!r}")
+    if is_sequence:
+        return tuple(given)
+    if given is not None and not callable(given):
+        raise TypeError(
+            "retry_on must be an exception class, a list of classes or a function, not "
+            f"{type_text(given)}"
+        )
+    function: RetryOn | None = given
+    return function
 
 
 class CachePolicy(Values):
