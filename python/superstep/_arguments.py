@@ -8,6 +8,8 @@ import types
 import typing
 from typing import Any, Callable
 
+from ._hints import adapter_of, is_typed_dict, parts_of
+
 Converter = Callable[[Any], Any]
 
 #: Classes whose values are texts in JSON, by module and name: the format in a JSON Schema, and the
@@ -42,30 +44,62 @@ def converter_of(hint: Any) -> "Converter | None":
     None if the JSON value is used as it is. The function raises ValueError, TypeError or
     ArithmeticError (Decimal) for a value that it cannot convert.
     """
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    hint, origin, arguments = parts_of(hint)
     if origin is typing.Annotated:
-        return converter_of(arguments[0])
+        adapter = adapter_of(hint, arguments)
+        return converter_of(arguments[0]) if adapter is None else adapter.validate_python
+    if origin is typing.Literal:
+        return _of_literal(arguments)
     if origin in (typing.Union, types.UnionType):
-        return _of_union(arguments)
+        return _of_union(hint, arguments)
     if origin in (list, set, frozenset, tuple) or hint in (set, frozenset, tuple):
         return _of_sequence(origin or hint, arguments)
     if origin is dict:
-        item = converter_of(arguments[1])
-        return None if item is None else lambda given: {k: item(v) for k, v in _dict(given).items()}
+        return _of_dict(arguments) if len(arguments) == 2 else None
     if isinstance(hint, type):
         return _of_class(hint)
     return None
 
 
-def _of_union(types_of: tuple[Any, ...]) -> "Converter | None":
+def _of_literal(values: tuple[Any, ...]) -> "Converter | None":
+    members = {value.value: value for value in values if isinstance(value, enum.Enum)}
+    if not members:
+        return None
+    plain = [value for value in values if not isinstance(value, enum.Enum)]
+
+    def convert(given: Any) -> Any:
+        if given in plain:
+            return given
+        if given not in members:
+            raise ValueError(f"not one of {[*plain, *members]}: {given!r}")
+        return members[given]
+
+    return convert
+
+
+def _names_model(hint: Any) -> bool:
+    """Whether a hint contains a model of pydantic."""
+    return hasattr(hint, "model_validate") or any(map(_names_model, typing.get_args(hint)))
+
+
+def _of_union(hint: Any, types_of: tuple[Any, ...]) -> "Converter | None":
+    if any(map(_names_model, types_of)):
+        from pydantic import TypeAdapter
+        from pydantic.errors import PydanticSchemaGenerationError
+
+        try:  # it finds the model that fits best, not the first one that accepts the value
+            validate: Converter = TypeAdapter(hint).validate_python
+            return validate
+        except PydanticSchemaGenerationError:  # of a class that pydantic does not know
+            pass
     converters = [converter_of(t) for t in types_of if t is not type(None)]
     if not any(converters):
         return None
-    accepts_none = type(None) in types_of
+    unchanged = {t for t in types_of if t in (str, int, float, bool, type(None))}
 
     def convert(given: Any) -> Any:
-        if given is None and accepts_none:
-            return None
+        if type(given) in unchanged:
+            return given
         failure: Exception | None = None
         for item in converters:
             if item is None:
@@ -79,6 +113,26 @@ def _of_union(types_of: tuple[Any, ...]) -> "Converter | None":
         raise failure
 
     return convert
+
+
+def _of_dict(arguments: tuple[Any, ...]) -> "Converter | None":
+    of_key, of_value = _of_key(arguments[0]), converter_of(arguments[1])
+    if of_key is None and of_value is None:
+        return None
+
+    def convert(given: Any) -> Any:
+        return {
+            key if of_key is None else of_key(key): value if of_value is None else of_value(value)
+            for key, value in _dict(given).items()
+        }
+
+    return convert
+
+
+def _of_key(hint: Any) -> "Converter | None":
+    """Returns the converter of the keys of a dict, which are texts in JSON."""
+    hint, _, _ = parts_of(hint)
+    return hint if hint in (int, float) else converter_of(hint)
 
 
 def _of_sequence(made: Any, arguments: tuple[Any, ...]) -> "Converter | None":
@@ -106,7 +160,15 @@ def _dict(given: Any) -> Any:
     return given
 
 
+def _float(given: Any) -> float:
+    if isinstance(given, bool) or not isinstance(given, (int, float)):
+        raise TypeError(f"not a number: {given!r}")
+    return float(given)
+
+
 def _of_class(hint: Any) -> "Converter | None":
+    if hint is float:
+        return _float  # JSON does not distinguish 5 and 5.0
     if hasattr(hint, "model_validate"):  # pydantic
         validate: Converter = hint.model_validate
         return validate
@@ -114,7 +176,9 @@ def _of_class(hint: Any) -> "Converter | None":
         of_value: Converter = hint
         return of_value
     if hasattr(hint, "__dataclass_fields__"):
-        return _of_dataclass(hint)
+        return _of_fields(hint, lambda fields: hint(**fields))
+    if is_typed_dict(hint):
+        return _of_fields(hint, dict)
     form = text_format(hint)
     if form is None:
         return None
@@ -128,14 +192,14 @@ def _of_class(hint: Any) -> "Converter | None":
     return convert
 
 
-def _of_dataclass(hint: Any) -> Converter:
+def _of_fields(hint: Any, make: Callable[[dict[str, Any]], Any]) -> Converter:
     fields: dict[str, Converter] | None = None  # found when needed: the class may contain itself
 
     def convert(given: Any) -> Any:
         nonlocal fields
         if fields is None:
             fields = converters_of(typing.get_type_hints(hint, include_extras=True))
-        return hint(**{n: fields[n](v) if n in fields else v for n, v in _dict(given).items()})
+        return make({n: fields[n](v) if n in fields else v for n, v in _dict(given).items()})
 
     return convert
 

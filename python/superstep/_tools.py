@@ -11,7 +11,7 @@ from typing import Any, Callable, Generic, Literal, ParamSpec, TypeVar, overload
 
 from ._arguments import converters_of, converting, text_format
 from ._functions import is_coroutine_function, type_text
-from ._hints import is_typed_dict, unqualified
+from ._hints import adapter_of, is_typed_dict, parts_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -292,14 +292,13 @@ def schema_of(hint: Any, within: tuple[Any, ...] = ()) -> dict[str, Any]:
 
     ``within`` are the classes that the hint is part of.
     """
-    hint = unqualified(hint)
-    if typing.get_origin(hint) is typing.Annotated:  # perhaps with an object that has no hash
-        return _schema_of_annotated(typing.get_args(hint), within)
+    hint, origin, arguments = parts_of(hint)
+    if origin is typing.Annotated:  # perhaps with an object that has no hash
+        return _schema_of_annotated(hint, arguments, within)
     if hint in _SIMPLE:
         return dict(_SIMPLE[hint])
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Literal:
-        return {"enum": list(arguments)}
+        return {"enum": [a.value if isinstance(a, enum.Enum) else a for a in arguments]}
     if origin in (typing.Union, types.UnionType):
         return {"anyOf": [schema_of(a, within) for a in arguments]}
     if origin in (list, set, frozenset, tuple) or hint in (list, set, frozenset, tuple):
@@ -313,7 +312,13 @@ def schema_of(hint: Any, within: tuple[Any, ...] = ()) -> dict[str, Any]:
     return {}
 
 
-def _schema_of_annotated(arguments: tuple[Any, ...], within: tuple[Any, ...]) -> dict[str, Any]:
+def _schema_of_annotated(
+    hint: Any, arguments: tuple[Any, ...], within: tuple[Any, ...]
+) -> dict[str, Any]:
+    adapter = adapter_of(hint, arguments)
+    if adapter is not None:
+        described: dict[str, Any] = adapter.json_schema()
+        return described
     schema = schema_of(arguments[0], within)
     for extra in arguments[1:]:  # a text, or a Field of pydantic
         text = extra if isinstance(extra, str) else getattr(extra, "description", None)

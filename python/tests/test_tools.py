@@ -7,8 +7,12 @@ import decimal
 import enum
 import functools
 import pickle
-from typing import Annotated, Any, Literal, Optional, TypedDict
+import uuid
+from typing import (
+    Annotated, Any, Dict, Iterable, Literal, Mapping, NewType, NotRequired, Optional, Sequence, TypedDict, Union,
+)
 
+import pydantic
 import pytest
 
 import superstep as ss
@@ -294,3 +298,81 @@ def test_schema_of_unusual_hints() -> None:
     properties = ss.tool(grow).parameters["properties"]
     assert properties["tree"]["properties"]["children"]["items"] == {"type": "object"}
     assert properties["text"] == {"type": "string"} and properties["share"] == {"type": "number"}
+
+
+class Card(pydantic.BaseModel):
+    note: str = ""
+
+
+class Bank(pydantic.BaseModel):
+    iban: str
+
+
+class Trip(TypedDict):
+    day: datetime.date
+    back: NotRequired[datetime.date]
+
+
+Number = NewType("Number", int)
+DAY = datetime.date(2026, 1, 2)
+AN_ID = uuid.UUID(int=7)
+
+
+@pytest.mark.parametrize(
+    "hint, schema, given, value",
+    [
+        (Dict, {"type": "object"}, {"a": 1}, {"a": 1}),
+        (Union[str, datetime.date], None, "2026-01-02", "2026-01-02"),
+        (Union[int, datetime.date], None, "2026-01-02", DAY),
+        (Union[int, float], None, 5, 5),
+        (Union[Card, Bank], None, {"iban": "DE1"}, Bank(iban="DE1")),
+        (Union[list[Card], list[Bank]], None, [{"iban": "DE1"}], [Bank(iban="DE1")]),
+        (dict[int, str], None, {"1": "a"}, {1: "a"}),
+        (dict[uuid.UUID, datetime.date], None, {str(AN_ID): "2026-01-02"}, {AN_ID: DAY}),
+        (Sequence[datetime.date], {"type": "array", "items": {"type": "string", "format": "date"}}, ["2026-01-02"], [DAY]),
+        (Iterable[int], {"type": "array", "items": {"type": "integer"}}, [1], [1]),
+        (Mapping[str, float], {"type": "object", "additionalProperties": {"type": "number"}}, {"a": 1}, {"a": 1.0}),
+        (Number, {"type": "integer"}, 1, 1),
+        (Literal[Color.RED, "none"], {"enum": ["red", "none"]}, "red", Color.RED),
+        (Literal[Color.RED, "none"], {"enum": ["red", "none"]}, "none", "none"),
+        (Trip, None, {"day": "2026-01-02", "back": "2026-01-02"}, {"day": DAY, "back": DAY}),
+        (float, {"type": "number"}, 5, 5.0),
+        (Optional[list[float]], None, [5], [5.0]),
+        (Annotated[int, pydantic.Field(ge=1, le=5)], {"type": "integer", "minimum": 1, "maximum": 5}, 5, 5),
+        (Annotated[str, pydantic.AfterValidator(str.upper), "a text"], {"type": "string"}, "a", "A"),
+    ],
+)  # fmt: skip
+def test_values_have_the_types_of_the_hints(hint: Any, schema: Any, given: Any, value: Any) -> None:
+    seen: list[Any] = []
+
+    def take(x: Any) -> str:
+        seen.append(x)
+        return "taken"
+
+    take.__annotations__ = {"x": hint}
+    made = ss.tool(take)
+    if schema is not None:
+        assert made.parameters["properties"]["x"] == schema
+    assert called_with(made, {"x": given}) == "taken"
+    assert seen == [value] and type(seen[0]) is type(value)
+
+
+def test_limits_of_pydantic_fields_are_checked() -> None:
+    @ss.tool
+    def rate(stars: Annotated[int, pydantic.Field(ge=1, le=5)], note: "Annotated[str, pydantic.Field(max_length=3)] | None" = None) -> str:
+        return "rated"
+
+    assert "less than or equal to 5" in called_with(rate, {"stars": 100})
+    assert "note" in called_with(rate, {"stars": 1, "note": "long"})
+    assert called_with(rate, {"stars": 1, "note": "abc"}) == "rated"
+
+
+def test_type_of_runtime_does_not_matter() -> None:
+    @dataclasses.dataclass
+    class ToolRuntime:
+        x: int
+
+    def take(x: int, runtime: ToolRuntime) -> str:
+        return type(runtime).__name__
+
+    assert called_with(ss.tool(take), {"x": 1}) == "Runtime"
