@@ -16,7 +16,7 @@ from typing import (
 )
 
 from . import _runs, _superstep
-from ._functions import checked_text, checked_texts, is_coroutine_function, type_text
+from ._functions import checked_text, checked_texts, is_coroutine_function, is_missing, type_text
 from ._middleware import Middleware, model_spec
 from ._resources import Checkpointer, Store, check_resources, opened
 from ._superstep import AgentResult
@@ -323,14 +323,32 @@ class Agent(_runs.Compiled[Input, AgentResult]):
             if resumed is not None and agent.has_thread(resumed(row)):
                 return None
             if question is not None:
-                return [str(row[question])]
+                value = row[question]
+                if is_missing(value):
+                    raise ValueError(f"the row has no value in the column '{question}'")
+                return [str(value)]
             if isinstance(row, dict) and "messages" not in row and "role" not in row:
-                filled = agent.messages_of_row(row)
+                filled = agent.messages_of_row(_columns_of(row))
                 if filled is not None:
                     return filled
             return _input_of(row)
 
         return given
+
+
+def _columns_of(row: dict[Any, Any]) -> dict[str, Any]:
+    """Returns the columns of a row with values of JSON.
+
+    Others become texts, because a column that the agent file does not use must not fail the row. NaN is
+    a missing value.
+    """
+    plain = (str, int, list, tuple, dict)
+    out: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(name, str) and (value is None or not is_missing(value)):
+            is_finite = isinstance(value, float) and value - value == 0
+            out[name] = value if value is None or is_finite or isinstance(value, plain) else str(value)
+    return out
 
 
 def _options_of(

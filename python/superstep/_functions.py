@@ -73,6 +73,11 @@ def type_text(value: Any) -> str:
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a column has no value: None or NaN."""
+    return value is None or (isinstance(value, float) and value != value)
+
+
 def checked_text(value: Any, name: str) -> str:
     """Returns a str. Raises TypeError for another value, with the name of the argument."""
     if not isinstance(value, str):
@@ -85,6 +90,15 @@ def checked_texts(values: Any, name: str) -> "list[str]":
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise TypeError(f"{name} must be a list of str, not {type_text(values)}")
     return [checked_text(value, f"an item of {name}") for value in values]
+
+
+def checked_count(value: Any, name: str) -> int:
+    """Returns an int of at least 0. Raises TypeError or ValueError for another value."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} must be an int, not {type_text(value)}")
+    if not 0 <= value < 2**63:
+        raise ValueError(f"{name} must be at least 0 and less than 2**63, not {value}")
+    return value
 
 
 SECONDS_MAX = 100 * 366 * 24 * 3600

@@ -8,7 +8,7 @@ import weakref
 from typing import Any, Callable, Mapping, Sequence, Union
 
 from . import _superstep
-from ._functions import checked_ttl, type_text
+from ._functions import checked_count, checked_text, checked_texts, checked_ttl, type_text
 from ._types import Values
 
 Namespace = Union[Sequence[str], str]
@@ -126,7 +126,7 @@ class Store(_Resource):
 
     def get(self, namespace: Namespace, key: str) -> "Item | None":
         """Returns an item; None if it does not exist or has expired."""
-        found: Item | None = self._open().get(_labels(namespace), key)
+        found: Item | None = self._open().get(_labels(namespace), checked_text(key, "key"))
         return found
 
     def put(
@@ -143,18 +143,24 @@ class Store(_Resource):
         ``index`` names the fields that are indexed for similarity, instead of those of the store;
         False indexes none. ``ttl`` is the lifetime in seconds.
         """
-        fields = [] if index is False else None if index in (None, True) else list(index or ())  # type: ignore[arg-type]
-        self._open().put(_labels(namespace), key, dict(value), fields, checked_ttl(ttl))
+        labels, key = _labels(namespace), checked_text(key, "key")
+        if not isinstance(value, Mapping):
+            raise TypeError(f"value must be a dict, not {type_text(value)}")
+        if index is None or isinstance(index, bool):
+            fields: "list[str] | None" = [] if index is False else None
+        else:
+            fields = checked_texts(index, "index")
+        self._open().put(labels, key, dict(value), fields, checked_ttl(ttl))
 
     def delete(self, namespace: Namespace, key: str) -> None:
         """Deletes an item, if it exists."""
-        self._open().delete(_labels(namespace), key)
+        self._open().delete(_labels(namespace), checked_text(key, "key"))
 
     def search(
         self,
         namespace_prefix: Namespace = (),
         *,
-        query: str = "",
+        query: "str | None" = None,
         filter: "Mapping[str, Any] | None" = None,
         limit: int = 10,
         offset: int = 0,
@@ -164,9 +170,14 @@ class Store(_Resource):
         With a ``query`` and a store that has an embedding, the most similar items come first. A filter
         compares fields with values, or by $eq, $ne, $gt, $gte, $lt and $lte.
         """
-        given = None if filter is None else dict(filter)
+        if filter is not None and not isinstance(filter, Mapping):
+            raise TypeError(f"filter must be a dict, not {type_text(filter)}")
         found: list[Item] = self._open().search(
-            _labels(namespace_prefix), query, given, limit, offset
+            _labels(namespace_prefix),
+            checked_text("" if query is None else query, "query"),
+            None if filter is None else dict(filter),
+            checked_count(limit, "limit"),
+            checked_count(offset, "offset"),
         )
         return found
 
@@ -181,13 +192,24 @@ class Store(_Resource):
     ) -> list[tuple[str, ...]]:
         """Returns the namespaces that start with ``prefix`` and end with ``suffix``."""
         found = self._open().list_namespaces(
-            _labels(prefix), _labels(suffix), max_depth, limit, offset
+            _labels(prefix),
+            _labels(suffix),
+            None if max_depth is None else checked_count(max_depth, "max_depth"),
+            checked_count(limit, "limit"),
+            checked_count(offset, "offset"),
         )
         return [tuple(labels) for labels in found]
 
 
 def _labels(namespace: Namespace) -> list[str]:
-    return [namespace] if isinstance(namespace, str) else list(namespace)
+    return [namespace] if isinstance(namespace, str) else checked_texts(namespace, "namespace")
+
+
+def _indexing(embed: Any, fields: Any) -> tuple[Any, list[str]]:
+    """Returns the function and the fields of an index. Raises TypeError for values of another type."""
+    if embed is not None and not callable(embed):
+        raise TypeError(f"embed must be a function of a list of texts, not {type_text(embed)}")
+    return embed, checked_texts(fields, "fields")
 
 
 def _path_of(path: "str | os.PathLike[str]", kind: str) -> str:
@@ -210,7 +232,7 @@ def memory_store(
     ``embed`` maps a list of texts to vectors, which makes search() by similarity possible; ``fields``
     are the paths of the fields that are indexed; ``ttl`` is the lifetime of items in seconds.
     """
-    return Store("memory_store", embed, list(fields), checked_ttl(ttl))
+    return Store("memory_store", *_indexing(embed, fields), checked_ttl(ttl))
 
 
 def sqlite_store(
@@ -221,7 +243,7 @@ def sqlite_store(
     ttl: "float | None" = None,
 ) -> Store:
     """Returns a store in an SQLite database, which may be that of a checkpointer; see memory_store()."""
-    return Store("sqlite_store", _path_of(path, "store"), embed, list(fields), checked_ttl(ttl))
+    return Store("sqlite_store", _path_of(path, "store"), *_indexing(embed, fields), checked_ttl(ttl))
 
 
 def postgres_store(
@@ -232,7 +254,7 @@ def postgres_store(
     ttl: "float | None" = None,
 ) -> Store:
     """Returns a store in a PostgreSQL database; see memory_store() and postgres_checkpointer()."""
-    return Store("postgres_store", url, embed, list(fields), checked_ttl(ttl))
+    return Store("postgres_store", url, *_indexing(embed, fields), checked_ttl(ttl))
 
 
 def store_of(native: Any) -> Store:

@@ -10,6 +10,7 @@ from typing import Any, Callable, Iterable, Mapping, TypedDict, Union
 from . import _runs, _superstep
 from ._agents import Agent, create_agent
 from ._engine import engine
+from ._functions import is_missing
 from ._superstep import RowBlock, RowWindow
 
 AgentSource = Union[Agent, str, "os.PathLike[str]"]
@@ -69,7 +70,7 @@ def _column_of(block: Any, name: str) -> list[Any]:
 
 def _is_missing(value: Any) -> bool:
     """Whether a column has no value: None, NaN, or a KeyError of _column_of()."""
-    return value is None or isinstance(value, KeyError) or (isinstance(value, float) and value != value)
+    return isinstance(value, KeyError) or is_missing(value)
 
 
 def _rows_of(block: Any) -> list[dict[str, Any]]:

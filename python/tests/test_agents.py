@@ -2,6 +2,8 @@
 """Agents: runs, batches, streams, threads, agent files."""
 
 import asyncio
+import datetime
+import decimal
 import pathlib
 import pickle
 import threading
@@ -300,3 +302,34 @@ def test_agent_pickles_as_its_recipe(agent_file: pathlib.Path) -> None:
     agent = ss.Agent.from_file(agent_file, tools=[weather])
     copy = pickle.loads(pickle.dumps(agent))
     assert copy.invoke("in Rome").text == "It is sunny in Rome."
+
+
+@pytest.mark.parametrize("value", [None, float("nan")])
+def test_rows_without_a_question_fail(value: Any) -> None:
+    asked: list[str] = []
+
+    def model(messages: list[dict[str, Any]], tools: Any) -> str:
+        asked.append(messages[-1]["content"])
+        return "ok"
+
+    rows = sorted(ss.create_agent(model).map([{"q": value}, {"q": 5}], question="q"), key=lambda r: r.index)
+    assert [row.status for row in rows] == ["failed", "finished"] and asked == ["5"]
+    assert str(rows[0].error) == "the row has no value in the column 'q'"
+
+
+ABOUT = """version: v1
+model: {provider: scripted, path: model.yaml}
+input: {messages: [{role: user, content: "About {{city}}"}]}
+"""
+
+
+def test_columns_of_rows_may_have_any_type(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.yaml").write_text("default: {text: ok}\n")
+    agent = ss.Agent.from_text(ABOUT)
+    day = datetime.date(2026, 1, 2)
+    unused = {"when": day, "share": float("nan"), "price": decimal.Decimal("1.5"), "most": float("inf"), 5: 1}
+    rows = sorted(agent.map([{"city": "Rome", **unused}, {"city": day}, {"city": float("nan")}]), key=lambda r: r.index)
+    assert [row.status for row in rows] == ["finished", "finished", "failed"]
+    assert [row.messages[0]["content"] for row in rows[:2]] == ["About Rome", "About 2026-01-02"]
+    assert "city" in str(rows[2].error)

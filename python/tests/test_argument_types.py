@@ -86,3 +86,33 @@ def test_states_name_the_wrong_argument() -> None:
         app.update_state("t", wrong)
     with pytest.raises(TypeError, match="as_node must be a str, not an int"):
         app.update_state("t", {}, as_node=wrong)
+
+
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda s: s.put(("a", wrong), "k", {}), "item of namespace must be a str, not an int"),
+        (lambda s: s.put(("a",), wrong, {}), "key must be a str, not an int"),
+        (lambda s: s.put(("a",), "k", wrong), "value must be a dict, not an int"),
+        (lambda s: s.put(("a",), "k", {}, index="text"), "index must be a list of str, not a str"),
+        (lambda s: s.get(("a",), wrong), "key must be a str, not an int"),
+        (lambda s: s.delete(("a",), wrong), "key must be a str, not an int"),
+        (lambda s: s.search(wrong), "namespace must be a list of str, not an int"),
+        (lambda s: s.search((), query=wrong), "query must be a str, not an int"),
+        (lambda s: s.search((), filter=wrong), "filter must be a dict, not an int"),
+        (lambda s: s.search((), limit=None), "limit must be an int, not None"),
+        (lambda s: s.search((), limit=-1), "limit must be at least 0 .*, not -1"),
+        (lambda s: s.list_namespaces(max_depth="1"), "max_depth must be an int, not a str"),
+        (lambda s: ss.memory_store(fields="text"), "fields must be a list of str, not a str"),
+        (lambda s: ss.memory_store(embed=wrong), "embed must be a function of a list of texts, not an int"),
+    ],
+)
+def test_stores_name_the_wrong_argument(call: Callable[[Any], Any], text: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=text):
+        call(ss.memory_store())
+
+
+def test_stores_search_without_a_query() -> None:
+    store = ss.memory_store()
+    store.put(("a",), "k", {"v": 1})
+    assert [item.key for item in store.search("a", query=None)] == ["k"]

@@ -354,7 +354,9 @@ def test_fields_without_parameter_are_stored(tmp_path: pathlib.Path) -> None:
     assert (found.n, found.log) == (1, ["work"])
 
 
-def test_value_that_another_thread_changes_does_not_end_the_process(run_python: Callable[..., "subprocess.CompletedProcess[str]"]) -> None:
+def test_value_that_another_thread_changes_does_not_end_the_process(
+    run_python: Callable[..., "subprocess.CompletedProcess[str]"], tmp_path: pathlib.Path
+) -> None:
     ended = run_python("""
         import decimal, threading
         import superstep as ss
@@ -367,11 +369,11 @@ def test_value_that_another_thread_changes_does_not_end_the_process(run_python: 
         thread.start()
         g = ss.Graph({"x": None})
         g.add("n", lambda state: {"x": values}).edge(ss.START, "n")
-        graph = g.compile(checkpointer=ss.sqlite_checkpointer(":memory:"))
+        graph = g.compile(checkpointer=ss.sqlite_checkpointer("threads.db"))
         for i in range(300):
             graph.invoke({}, thread_id=str(i))
         over.set()
         thread.join()
         print("done")
-    """)
+    """, cwd=tmp_path)
     assert ended.stdout == "done\n", ended.stderr
