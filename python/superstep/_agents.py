@@ -100,7 +100,7 @@ def _is_pair(given: Any) -> bool:
 def _message(item: Any) -> Any:
     if isinstance(item, (str, dict)):
         return item
-    if _is_pair(item):
+    if _is_pair(tuple(item) if isinstance(item, list) else item):
         return list(item)
     if isinstance(item, Mapping):
         return dict(item)

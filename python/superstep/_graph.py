@@ -444,20 +444,38 @@ def current_runtime() -> "_superstep.Runtime":
 
 
 def add_messages(old: Any, new: Any) -> list[Any]:
-    """A reducer for lists of messages: appends, and replaces messages that have the same ``id``."""
+    """A reducer for lists of messages: appends, and replaces messages that have the same ``id``.
+
+    A message of type "remove", such as LangChain's RemoveMessage, deletes the message with its ``id``;
+    the id "__remove_all__" deletes all messages before it. Raises ValueError for an unknown id.
+    """
     from ._agents import messages_of
 
-    merged = list(old or [])
-    places = {m["id"]: i for i, m in enumerate(merged) if isinstance(m, dict) and m.get("id")}
+    merged: list[Any] = list(old or [])
+    places = {_id_of(m): i for i, m in enumerate(merged) if _id_of(m)}
+    removed: set[int] = set()
     for message in messages_of(new):
         item = {"role": "user", "content": message} if isinstance(message, str) else message
         if isinstance(item, list):
             item = {"role": item[0], "content": item[1]}
-        at = places.get(item.get("id"))
-        if at is not None:
+        name = item.get("id")
+        at = places.get(name)
+        if "remove" in (item.get("type"), item.get("role")):
+            if name == "__remove_all__":
+                merged, places, removed = [], {}, set()
+            elif at is None:
+                raise ValueError(f"no message with the id {name!r} can be removed")
+            else:
+                removed.add(at)
+        elif at is not None:
             merged[at] = item
-            continue
-        if item.get("id"):
-            places[item["id"]] = len(merged)
-        merged.append(item)
-    return merged
+            removed.discard(at)
+        else:
+            if name:
+                places[name] = len(merged)
+            merged.append(item)
+    return [message for i, message in enumerate(merged) if i not in removed]
+
+
+def _id_of(message: Any) -> Any:
+    return message.get("id") if isinstance(message, Mapping) else getattr(message, "id", None)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import struct
 from typing import Any, Callable
 
-#: Returns the code and the content of an extension for an object of another type.
-ToExtension = Callable[[Any], tuple[int, Any]]
+#: Returns the code and the content of an extension for an object of another type. Without a code, the
+#: content is packed in place of the object.
+ToExtension = Callable[[Any], "tuple[int | None, Any]"]
 #: Returns the object of an extension.
 OfExtension = Callable[[int, Any], Any]
 
@@ -55,6 +56,9 @@ def _pack(out: bytearray, value: Any, other: ToExtension, depth: int) -> None:
             _pack(out, item, other, depth + 1)
     else:
         code, content = other(value)
+        if code is None:
+            _pack(out, content, other, depth + 1)
+            return
         data = bytearray()
         _pack(data, content, other, depth + 1)
         _head(out, len(data), None, (0xC7, 0xC8, 0xC9))

@@ -155,8 +155,10 @@ def _add_standard() -> None:
     import zoneinfo
 
     one = _ONE_ARGUMENT
-    for made in (tuple, set, frozenset, collections.deque):
+    for made in (tuple, collections.deque):
         _register(made, _Form(one, list, made))
+    for unordered in (set, frozenset):
+        _register(unordered, _Form(one, _sorted, unordered))
     _register(int, _Form(one, str, int))
     _register(bytearray, _Form(one, bytes, bytearray))
     for named in (
@@ -192,9 +194,45 @@ def _add_standard() -> None:
     _register(zone, _Form(_ARGUMENTS, lambda o: list(o.__getinitargs__()), lambda a: zone(*a)))
 
 
-def _to_extension(value: Any) -> tuple[int, Any]:
+def _sorted(items: Any) -> list[Any]:
+    """Returns the items of a set, in the same order for equal sets: caches compare stored forms."""
+    return sorted(items, key=lambda item: _msgpack.pack(item, _to_extension))
+
+
+def _plain(value: Any) -> Any:
+    """Returns an object of a subclass of a plain value as its base class; other objects unchanged."""
+    if type(value) in _forms or _is_enum(value):
+        return value
+    of_base: Any = (
+        (str, str.__str__),
+        (int, int.__int__),
+        (float, float.__float__),
+        (list, list),
+        (dict, dict),
+    )
+    for base, convert in of_base:
+        if isinstance(value, base) and type(value) not in (base, bool):
+            return convert(value)
+    return value
+
+
+def _is_json(plain: Any) -> bool:
+    """Whether JSON represents a plain value exactly, apart from the objects in it."""
+    if isinstance(plain, float):
+        return plain - plain == 0
+    if isinstance(plain, int):
+        return -(1 << 63) <= plain < 1 << 63
+    if isinstance(plain, dict):
+        return all(isinstance(key, str) for key in plain) and "$msgpack" not in plain
+    return True
+
+
+def _to_extension(value: Any) -> "tuple[int | None, Any]":
     form = _forms.get(type(value))
     if form is None:
+        plain = _plain(value)
+        if plain is not value:
+            return None, plain
         raise TypeError(
             f"a {type(value).__qualname__} cannot be stored in a checkpoint; store plain values, or "
             f"register the class with superstep.storable()"
@@ -225,12 +263,11 @@ def pack(value: Any, where: str) -> "str | None":
     import binascii
 
     _add_standard()
-    if type(value) not in _forms and not _is_enum(value):
-        for base in (str, int, float, list, dict):
-            if isinstance(value, base) and type(value) is not base:
-                return None
+    plain = _plain(value)
+    if plain is not value and _is_json(plain):
+        return None
     try:
-        packed = _msgpack.pack(value, _to_extension)
+        packed = _msgpack.pack(plain, _to_extension)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{where}: {error}") from None
     return binascii.b2a_base64(packed, newline=False).decode()
