@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Iterable, Mapping, Self, Sequence, Union
 
 from . import _aio, _superstep
-from ._functions import is_coroutine_function, parameters_of
+from ._functions import checked_text, checked_texts, is_coroutine_function, parameters_of, type_text
 from ._superstep import Runtime
 from ._types import Command, Interrupted
 
@@ -251,13 +251,18 @@ class Middleware:
             "wrap_model_call": wrap_model_call,
             "wrap_tool_call": wrap_tool_call,
         }
-        self.name = name
+        self.name = checked_text(name, "the name of a middleware")
+        for kind, function in {**hooks, **wraps}.items():
+            if function is not None and not callable(function):
+                raise TypeError(
+                    f"{kind} of middleware '{name}' must be a function, not {type_text(function)}"
+                )
         self.hooks: dict[str, Hook] = {k: hook for k, hook in hooks.items() if hook is not None}
         self.wraps: dict[str, Callable[..., Any]] = {
             k: wrap for k, wrap in wraps.items() if wrap is not None
         }
         self.tools = list(tools)
-        self.can_jump_to = list(can_jump_to)
+        self.can_jump_to = checked_texts(can_jump_to, f"can_jump_to of middleware '{name}'")
 
     def _spec(self) -> tuple[Any, ...]:
         functions: dict[str, tuple[Any, bool, bool]] = {

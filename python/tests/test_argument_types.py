@@ -116,3 +116,17 @@ def test_stores_search_without_a_query() -> None:
     store = ss.memory_store()
     store.put(("a",), "k", {"v": 1})
     assert [item.key for item in store.search("a", query=None)] == ["k"]
+
+
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda: ss.Middleware(wrong), "name of a middleware must be a str, not an int"),
+        (lambda: ss.Middleware("m", before_model=wrong), "before_model of middleware 'm' must be a function, not an int"),
+        (lambda: ss.Middleware("m", wrap_tool_call=wrong), "wrap_tool_call of middleware 'm' must be a function"),
+        (lambda: ss.Middleware("m", can_jump_to="end"), "can_jump_to of middleware 'm' must be a list of str, not a str"),
+    ],
+)
+def test_middleware_names_the_wrong_argument(call: Callable[[], Any], text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        call()
