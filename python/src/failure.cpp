@@ -17,10 +17,43 @@ namespace {
 PyObject* run_error_type = nullptr;
 PyObject* graph_error_type = nullptr;
 
+/// Whether an exception is of a class of a package. The package is not imported: without it, there
+/// is no such exception.
+bool is_of(PyObject* exception, const char* package, const char* class_name) {
+  auto* const modules = PyImport_GetModuleDict();
+  auto* const found = PyDict_GetItemString(modules, package);
+  if (found == nullptr)
+    return false;
+  const auto type = nb::steal(PyObject_GetAttrString(found, class_name));
+  const auto is_instance = type.is_valid() && PyObject_IsInstance(exception, type.ptr()) == 1;
+  PyErr_Clear(); // the package may be imported at this moment, and have no such class yet
+  return is_instance;
+}
+
+/// Returns the status of the HTTP response of an exception; 0 if there is none.
+long status_of(PyObject* exception) {
+  const auto response = nb::steal(PyObject_GetAttrString(exception, "response"));
+  auto status = 0L;
+  if (response.is_valid() && !response.is_none())
+    if (const auto code = nb::steal(PyObject_GetAttrString(response.ptr(), "status_code"));
+        code.is_valid() && PyLong_Check(code.ptr()))
+      status = PyLong_AsLong(code.ptr());
+  PyErr_Clear();
+  return status;
+}
+
 bool is_transient(nb::handle exception) {
   auto* const of = exception.ptr();
   if (PyObject_IsInstance(of, PyExc_ConnectionError) == 1)
     return true;
+  const auto is_server_error = [of] {
+    const auto status = status_of(of);
+    return status >= 500 && status < 600;
+  };
+  if (is_of(of, "httpx", "HTTPStatusError"))
+    return is_server_error();
+  if (is_of(of, "requests", "HTTPError")) // may have no response
+    return status_of(of) == 0 || is_server_error();
   const auto permanent = std::array{
       PyExc_ValueError,     PyExc_TypeError,     PyExc_ArithmeticError,    PyExc_ImportError,
       PyExc_LookupError,    PyExc_NameError,     PyExc_SyntaxError,        PyExc_RuntimeError,

@@ -8,6 +8,8 @@ import operator
 import os
 import pathlib
 import pickle
+import sys
+import types
 from typing import Annotated, Any, Callable, TypedDict
 
 import pydantic
@@ -148,3 +150,42 @@ def test_copies_of_graphs_have_no_value_for_unwritten_keys(copied: Any) -> None:
     for app in (copied(graph).compile(), copied(graph.compile()), copied(copied(graph).compile())):
         assert app.invoke({}) == {}
         assert app.invoke({"s": "x"}) == {"s": "x"}
+
+
+class Response:
+    def __init__(self, status: int) -> None:
+        self.status_code = status
+
+    def __bool__(self) -> bool:  # as that of requests
+        return self.status_code < 400
+
+
+@pytest.mark.parametrize(
+    "package, name, base, status, attempts",
+    [
+        ("httpx", "HTTPStatusError", Exception, 404, 1),
+        ("httpx", "HTTPStatusError", Exception, 503, 3),
+        ("requests", "HTTPError", OSError, 404, 1),
+        ("requests", "HTTPError", OSError, 503, 3),
+        ("requests", "HTTPError", OSError, 0, 3),
+        ("another", "HTTPError", OSError, 503, 1),
+    ],
+)
+def test_http_errors_of_servers_are_retried(
+    monkeypatch: pytest.MonkeyPatch, package: str, name: str, base: type[Exception], status: int, attempts: int
+) -> None:
+    error = type(name, (base,), {"response": Response(status) if status else None})
+    module = types.ModuleType(package)
+    setattr(module, name, error)
+    monkeypatch.setitem(sys.modules, package, module)
+    calls: list[int] = []
+
+    def call(state: Any) -> None:
+        calls.append(1)
+        raise error("failed")
+
+    policy = ss.RetryPolicy(max_attempts=3, initial_interval=0.001, jitter=False)
+    app = ss.Graph({"n": None}).add("a", call, retry=policy).edge(ss.START, "a").compile()
+    with pytest.raises(error):
+        app.invoke({"n": 1})
+    assert len(calls) == attempts
