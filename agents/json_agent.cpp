@@ -98,6 +98,8 @@ task<json_command> command_of(task<json::object> body) {
 
 /// Returns the node of a continuation, or its calls as Sends to the tools.
 std::vector<json_target> targets_of(const react::continuation& next, const json::value& state) {
+  if (next.calls.empty() && next.node == detail::end_node)
+    return {}; // without a label, because the path map of the tools may have none for END
   if (next.calls.empty())
     return {std::string{next.node}};
   auto sends = std::vector<json_target>{};

@@ -6,6 +6,8 @@
 #include <superstep/agents/json_messages.hpp>
 #include <superstep/messages/message_json.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -73,16 +75,15 @@ json::value update_of(tool_command& said, const std::string& key) {
   if (auto* fields = std::get_if<tool_update>(&said.update)) {
     if (!fields->messages)
       return json::value(std::move(fields->fields));
-    auto messages = json::value(to_json_list(message_list{*std::move(fields->messages)}));
     auto out = json::object{};
-    auto before = fields->messages_at;
-    for (auto& field : fields->fields) {
-      if (before-- == 0)
-        out[key] = std::move(messages);
-      out[field.key()] = std::move(field.value());
-    }
-    if (!out.contains(key))
-      out[key] = std::move(messages);
+    auto* field = fields->fields.begin();
+    const auto move_until = [&](const json::key_value_pair* end) {
+      for (; field != end; ++field)
+        out[field->key()] = std::move(field->value());
+    };
+    move_until(field + std::min<std::size_t>(fields->messages_at, fields->fields.size()));
+    out.emplace(key, to_json_list(message_list{*std::move(fields->messages)}));
+    move_until(fields->fields.end());
     return json::value(std::move(out));
   }
   if (auto* list = std::get_if<std::vector<message>>(&said.update))

@@ -36,6 +36,24 @@ bool is_handoff(const exits& from, const sent_call& call) {
   return from.handoffs->contains(call->name);
 }
 
+/// Whether the latest result belongs to the last of the calls that ran in this step. The router of
+/// each of these calls sees only the result of its own call, so the others are still pending.
+bool is_of_last_call(const exits& from, const message_list& messages, const sent_calls& pending) {
+  auto own = std::string_view{};
+  for (auto i = messages.size(); i-- > 0 && own.empty();)
+    if (messages[i].type == message_type::tool)
+      own = messages[i].tool_call_id;
+  auto is_later = false;
+  for (const auto& call : last_ai_message(messages)->tool_calls) {
+    const auto is_pending = std::ranges::any_of(
+        pending, [&](const auto& each) { return each->id == call.id && !is_handoff(from, each); });
+    if (is_later && is_pending)
+      return false;
+    is_later = is_later || call.id == own;
+  }
+  return true;
+}
+
 /// Returns the pending calls that run in the next step: all that are not handoffs, else the first
 /// handoff. The results of a step are lost if one of its calls hands over.
 sent_calls next_calls(const exits& from, sent_calls pending) {
@@ -134,10 +152,15 @@ continuation continue_after(const exits& from, jump to, const message_list& mess
 
 continuation continue_after_tools(const exits& from, const message_list& messages,
                                   const tool_names& return_direct) {
-  if (from.handoffs)
-    for (const auto& call : pending_sends(messages))
-      if (is_handoff(from, call))
-        return {{}, sent_calls{1, call}};
+  if (from.handoffs) {
+    const auto pending = pending_sends(messages);
+    const auto first =
+        std::ranges::find_if(pending, [&](const auto& call) { return is_handoff(from, call); });
+    // One router sends the handoff, for all calls of the step. END activates no node.
+    if (first != pending.end())
+      return is_of_last_call(from, messages, pending) ? continuation{{}, sent_calls{1, *first}}
+                                                      : continuation{detail::end_node};
+  }
   if (from.rules == agent_rules::create_react_agent)
     return {ends_directly(messages, return_direct) ? std::string_view{detail::end_node}
                                                    : from.model};

@@ -12,6 +12,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -177,6 +179,36 @@ BOOST_DATA_TEST_CASE(handoff_answers_other_calls_of_its_answer,
   BOOST_TEST(ended.state.active_agent == "a");
   BOOST_TEST(lines_of(ended.state.messages).back() == "a: I am a");
   BOOST_TEST(results_in(ended.state.messages) == c.results, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(handoff_runs_once_after_several_calls) {
+  const auto runs = std::make_shared<std::atomic<int>>(0);
+  auto counting = middleware<messages_state>{};
+  counting.name = "counting";
+  counting.wrap_tool_call = [runs](tool_request request,
+                                   tool_execute execute) -> task<tool_answer> {
+    if (request.call.name == "transfer_to_a")
+      ++*runs;
+    auto running = execute(std::move(request));
+    co_return co_await running;
+  };
+  auto asking = agent_options<messages_state>{};
+  asking.name = "boss";
+  asking.model = answering({ai_message("", {{"1", "echo", {{"text", "x"}}},
+                                            {"2", "transfer_to_a", {}},
+                                            {"3", "echo", {{"text", "y"}}},
+                                            {"4", "echo", {{"text", "z"}}}})});
+  asking.tools = {make_handoff_tool({.agent = "a", .active_key = "active_agent"}), echo()};
+  asking.middleware = {std::move(counting)};
+  const auto swarm =
+      create_swarm({.agents = {create_agent(std::move(asking)), saying("a", "I am a")},
+                    .default_agent = "boss"});
+  auto input = swarm_state{};
+  input.messages.push_back(human_message("go"));
+  auto lanes = engine{engine_options{.workers = 2}};
+  const auto ended = lanes.invoke(swarm, std::move(input));
+  BOOST_TEST(lines_of(ended.state.messages).back() == "a: I am a");
+  BOOST_TEST(runs->load() == 1);
 }
 
 BOOST_AUTO_TEST_CASE(failed_handoff_does_not_block_the_next) {
