@@ -57,7 +57,7 @@ bool is_of_last_call(const exits& from, const message_list& messages, const sent
 /// Returns the pending calls that run in the next step: all that are not handoffs, else the first
 /// handoff. The results of a step are lost if one of its calls hands over.
 sent_calls next_calls(const exits& from, sent_calls pending) {
-  if (!from.handoffs || pending.size() < 2)
+  if (pending.size() < 2)
     return pending;
   auto next = sent_calls{};
   for (const auto& call : pending)
@@ -134,7 +134,9 @@ continuation continue_after(const exits& from, jump to, const message_list& mess
   };
   auto calls = sent_calls{};
   if (from.is_looped || to == jump::tools || ends_with(message_type::ai))
-    calls = next_calls(from, pending_sends(messages));
+    calls = pending_sends(messages);
+  if (from.handoffs)
+    calls = next_calls(from, std::move(calls));
   if (!calls.empty())
     return from.version == react_version::v2 ? continuation{{}, std::move(calls)}
                                              : continuation{tools_name};

@@ -110,6 +110,9 @@ void detail::run_routers(const body_input& input, node_output& output) {
   const auto& node = input.table->node(input.node);
   if (node.branches.empty())
     return;
+  // A plain function that has asked a question has returned a result that is discarded.
+  if (input.services != nullptr && input.services->is_interrupted())
+    return;
   if (input.is_applied ||
       (output.writes.empty() && !holds_transients(*input.table, *input.state))) {
     for (const auto& branch : node.branches)
@@ -160,12 +163,6 @@ bool guarded(const body_input& input, detail::node_body::outcome& out, std::exce
       input.table->node(input.node).body->finish(ended, input, out.output);
     }
     SUPERSTEP_ASSERT(!out.output.has_ended); // the call ends once
-    // A plain function has returned after it asked a question. Routers must not see its result.
-    if (!input.table->node(input.node).branches.empty() && input.services != nullptr &&
-        input.services->is_interrupted()) {
-      out.output = {};
-      return true;
-    }
     has_ended = out.output.has_ended = true;
     detail::run_routers(input, out.output);
     // the output is reused, possibly for a node of another front end

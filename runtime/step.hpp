@@ -169,7 +169,7 @@ private:
   friend result<void> apply_edit(run_state&, super_step&);
 
   result<void> apply_writes(super_step&);
-  [[nodiscard]] result<void> apply_ordered(bool extends = false);
+  [[nodiscard]] result<void> apply_ordered();
   result<void> apply_tasks(super_step&, bool may_repeat_ids = false);
   [[nodiscard]] state_ptr hold_for_emptying();
   void end_transients(state_ptr backup);

@@ -83,15 +83,15 @@ bool is_of_one_channel(group writes) noexcept {
 
 /// Updates one channel.
 /// @pre all writes are for this channel
+template <arrival When>
 result<void> update_channel(const detail::program& table, state_block& state, group own,
-                            id_source& ids, detail::thin_list<std::uint32_t>& changes,
-                            arrival when) {
+                            id_source& ids, detail::thin_list<std::uint32_t>& changes) {
   const auto number = own.front()->channel;
   SUPERSTEP_ASSERT(number < table.channels().size());
   const auto& c = *table.channels()[number];
   try {
     const auto updated =
-        when == arrival::of_tasks ? c.update(state, own, ids) : c.extend(state, own, ids);
+        When == arrival::of_tasks ? c.update(state, own, ids) : c.extend(state, own, ids);
     if (!updated) [[unlikely]]
       return updated.error();
     if (*updated == changed::yes)
@@ -175,16 +175,21 @@ public:
   }
 
 private:
+  result<void> apply(group own) {
+    return when_ == arrival::of_tasks
+               ? update_channel<arrival::of_tasks>(table_, state_, own, ids_, changes_)
+               : update_channel<arrival::later>(table_, state_, own, ids_, changes_);
+  }
   result<void> update(group own, bool keeps) {
     if (!keeps)
-      return update_channel(table_, state_, own, ids_, changes_, when_);
+      return apply(own);
     const auto& c = *table_.channels()[own.front()->channel];
     try {
       kept_.push_back(c.keep(state_));
     } catch (...) {
       return failed_update(c);
     }
-    auto done = update_channel(table_, state_, own, ids_, changes_, when_);
+    auto done = apply(own);
     if (!done) // a failed update leaves the value unchanged
       kept_.pop_back();
     return done;
@@ -225,15 +230,13 @@ private:
 } // namespace
 
 /// Applies the writes in `ordered_`. If it fails, the state is as it was before.
-/// @param extends whether the writes arrive after those of the tasks in the same step
-result<void> run_state::apply_ordered(bool extends) {
-  const auto when = extends ? arrival::later : arrival::of_tasks;
+result<void> run_state::apply_ordered() {
   if (ordered_.empty())
     return {};
   if (is_of_one_channel(ordered_) && state_->use_count() == 1 &&
       table_->channels()[ordered_.front()->channel]->is_undone()) // the usual case
-    return update_channel(*table_, *state_, ordered_, ids_, changes_, when);
-  return apply_planned(*table_, state_, ordered_, ids_, changes_, when);
+    return update_channel<arrival::of_tasks>(*table_, *state_, ordered_, ids_, changes_);
+  return apply_planned(*table_, state_, ordered_, ids_, changes_, arrival::of_tasks);
 }
 
 result<void> run_state::apply_outside(std::span<write> from_outside) {
@@ -243,7 +246,8 @@ result<void> run_state::apply_outside(std::span<write> from_outside) {
   auto changed_before = std::exchange(changes_, {});
   auto applied = result<void>{};
   try {
-    applied = apply_ordered(true); // the ids continue those of the step
+    if (!ordered_.empty()) // the ids continue those of the step
+      applied = apply_planned(*table_, state_, ordered_, ids_, changes_, arrival::later);
     for (const auto number : changes_)
       if (std::find(changed_before.begin(), changed_before.end(), number) == changed_before.end())
         changed_before.push_back(number);
