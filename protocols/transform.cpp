@@ -212,7 +212,7 @@ std::string example_section(const tool_protocol& protocol,
 json::value tool_result_value(const json::object& output) {
   const auto type = text::member_text(output, "type");
   const auto* found = output.if_contains("value");
-  const auto value = found ? *found : json::value{};
+  auto value = found ? *found : json::value{};
   const auto as_text =
       value.is_string() ? std::string{text::view(value.get_string())} : to_text(value);
   if (type == "error-text" || type == "error-json")
