@@ -39,19 +39,20 @@ bool is_handoff(const exits& from, const sent_call& call) {
 /// Whether the latest result belongs to the last of the calls that ran in this step. The router of
 /// each of these calls sees only the result of its own call, so the others are still pending.
 bool is_of_last_call(const exits& from, const message_list& messages, const sent_calls& pending) {
+  const sent_call* other = nullptr; // the last of the other calls
+  for (const auto& call : pending)
+    if (!is_handoff(from, call))
+      other = &call;
+  if (other == nullptr)
+    return true;
   auto own = std::string_view{};
   for (auto i = messages.size(); i-- > 0 && own.empty();)
     if (messages[i].type == message_type::tool)
       own = messages[i].tool_call_id;
-  auto is_later = false;
-  for (const auto& call : last_ai_message(messages)->tool_calls) {
-    const auto is_pending = std::ranges::any_of(
-        pending, [&](const auto& each) { return each->id == call.id && !is_handoff(from, each); });
-    if (is_later && is_pending)
-      return false;
-    is_later = is_later || call.id == own;
-  }
-  return true;
+  const auto& calls = last_ai_message(messages)->tool_calls;
+  const auto first = std::ranges::find_if(
+      calls, [&](const auto& call) { return call.id == own || call.id == (*other)->id; });
+  return first == calls.end() || first->id != own;
 }
 
 /// Returns the pending calls that run in the next step: all that are not handoffs, else the first
