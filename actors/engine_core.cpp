@@ -4,6 +4,7 @@
 #include "engine_core.hpp"
 
 #include "actor_system.hpp"
+#include "base/deadline.hpp"
 #include "simulation.hpp"
 #include "warning.hpp"
 
@@ -39,12 +40,11 @@ engine_options with_defaults(engine_options o, const core_set& cores) {
   if (o.workers == 0)
     o.workers = cores.size();
   o.threads_max = std::max(o.threads_max, 2 * o.workers);
-  // Sums of points in time and the largest durations would overflow. See also base/deadline.hpp.
-  constexpr auto longest = std::chrono::hours{24 * 365 * 100};
+  using detail::duration_max;
   o.watcher_tick = std::min<std::chrono::microseconds>(o.watcher_tick, std::chrono::hours{1});
-  o.hung_after = std::min<std::chrono::milliseconds>(o.hung_after, longest);
-  o.thread_idle_time = std::min<std::chrono::milliseconds>(o.thread_idle_time, longest);
-  o.shutdown_grace = std::min<std::chrono::milliseconds>(o.shutdown_grace, longest);
+  o.hung_after = std::min(o.hung_after, duration_max);
+  o.thread_idle_time = std::min(o.thread_idle_time, duration_max);
+  o.shutdown_grace = std::min(o.shutdown_grace, duration_max);
   return o;
 }
 
