@@ -3,9 +3,9 @@
 #include "results/number_check.hpp"
 
 #include "batch/file.hpp"
+#include "batch/journal.hpp"
 #include "results/gold.hpp"
 
-#include <superstep/base/json.hpp>
 #include <superstep/batch/batch.hpp>
 
 #include <algorithm>
@@ -29,21 +29,11 @@ std::optional<bool> is_input_table(const std::string& output) {
   for (const auto& written : paths_written_by(job)) {
     if (!written.path.ends_with(".journal"))
       continue;
-    // The first record describes the job. Its checksum is before the JSON text.
-    constexpr auto bytes_max = std::size_t{1} << 16U;
-    auto text = std::string{};
-    if (const auto opened = detail::file::open_regular(written.path, O_RDONLY);
-        !opened || !opened->read_at(0, bytes_max, text))
+    const auto opened = detail::file::open_regular(written.path, O_RDONLY);
+    const auto content = opened ? detail::read_journal(*opened) : opened.error();
+    if (!content || !content->header)
       return std::nullopt;
-    const auto line = std::string_view{text}.substr(0, text.find('\n'));
-    const auto record = parse_json(line.substr(std::min(line.find('['), line.size())));
-    const auto* const parts = record ? record->if_array() : nullptr;
-    if (parts == nullptr || parts->size() < 2 || !parts->at(1).is_object())
-      return std::nullopt;
-    const auto* const format = parts->at(1).get_object().if_contains("input_format");
-    if (format == nullptr || !format->is_string())
-      return std::nullopt;
-    return !format->get_string().empty();
+    return !content->header->format.empty();
   }
   return std::nullopt;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expected answers: the files that contain them, and the lines that belong to rows.
+#include "batch/journal.hpp"
 #include "results/gold.hpp"
 #include "results/gold_check.hpp"
 #include "results/score.hpp"
@@ -224,8 +225,11 @@ BOOST_AUTO_TEST_CASE(numbers_of_lines_must_be_those_of_rows) {
     return scored ? std::string{} : scored.error().text;
   };
   const auto journal = [&](const std::string& format) {
-    return write("out.journal", R"(00000000 ["job",{"format":1,"input_format":")" + format +
-                                    "\"}]\n" + "11111111 [\"start\",\"2\"]\n");
+    auto header = superstep::detail::job_header{};
+    header.format = format;
+    auto records = std::string{};
+    superstep::detail::append_job(records, header);
+    return write("out.journal", records);
   };
   const auto part = ok_line("2", "y") + ok_line("3", "z");
   const auto table = write("gold.csv", "gold\nx\ny\nz\n");
