@@ -198,12 +198,16 @@ ss::task<json::object> ask_both(ss::runtime rt) {
   co_return out;
 }
 
+ss::compiled_json_graph both_asking() {
+  auto g = logging({});
+  g.add("a", [](const json::value&, ss::runtime rt) { return ask_both(std::move(rt)); });
+  return g.edge("__start__", "a").compile(kept());
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(concurrent_questions_of_one_task_have_own_ids) {
-  auto g = logging({});
-  g.add("a", [](const json::value&, ss::runtime rt) { return ask_both(std::move(rt)); });
-  const auto graph = g.edge("__start__", "a").compile(kept());
+  const auto graph = both_asking();
   auto e = ss::engine{{.workers = 1}};
   const auto stopped = run(e, graph, json::object{}, on("t"));
   BOOST_TEST_REQUIRE(stopped.raw.interrupts.size() == 2U);
@@ -218,9 +222,7 @@ BOOST_AUTO_TEST_CASE(concurrent_questions_of_one_task_have_own_ids) {
 }
 
 BOOST_AUTO_TEST_CASE(concurrent_questions_can_be_answered_in_order) {
-  auto g = logging({});
-  g.add("a", [](const json::value&, ss::runtime rt) { return ask_both(std::move(rt)); });
-  const auto graph = g.edge("__start__", "a").compile(kept());
+  const auto graph = both_asking();
   auto e = ss::engine{{.workers = 1}};
   const auto stopped = run(e, graph, json::object{}, on("t"));
   BOOST_TEST_REQUIRE(stopped.raw.interrupts.size() == 2U);
