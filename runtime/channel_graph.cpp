@@ -48,12 +48,12 @@ channel_graph::channel_graph() : layout_{std::make_shared<detail::channel_layout
   });
 }
 
-channel_graph& channel_graph::edge(destination from, destination to) {
+channel_graph& channel_graph::edge(node_name from, node_name to) {
   builder_.add_edge({std::string{from.name()}}, std::string{to.name()});
   return *this;
 }
 
-channel_graph& channel_graph::edge(std::initializer_list<destination> from, destination to) {
+channel_graph& channel_graph::edge(std::initializer_list<node_name> from, node_name to) {
   auto names = std::vector<std::string>{};
   for (const auto& f : from)
     names.emplace_back(f.name());
@@ -61,7 +61,7 @@ channel_graph& channel_graph::edge(std::initializer_list<destination> from, dest
   return *this;
 }
 
-channel_graph& channel_graph::sequence(std::initializer_list<destination> nodes) {
+channel_graph& channel_graph::sequence(std::initializer_list<node_name> nodes) {
   auto names = std::vector<std::string>{};
   for (const auto& n : nodes)
     names.emplace_back(n.name());
@@ -69,8 +69,8 @@ channel_graph& channel_graph::sequence(std::initializer_list<destination> nodes)
   return *this;
 }
 
-void channel_graph::add_branch(const destination& from, std::unique_ptr<const detail::router> route,
-                               std::initializer_list<destination> declared) {
+void channel_graph::add_branch(node_name from, std::unique_ptr<const detail::router> route,
+                               std::initializer_list<node_name> declared) {
   auto names = std::vector<std::pair<std::string, std::string>>{};
   for (const auto& d : declared)
     names.emplace_back(std::string{d.name()}, std::string{d.name()});

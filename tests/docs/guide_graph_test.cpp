@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(each_send_runs_node_with_its_input) {
            [](const trip&) {
              return ss::destinations{{visit, "the forum"}, {visit, "the market"}};
            },
-           {ss::destination{visit}});
+           {visit});
   //! [sends]
   const auto done = engine.invoke(g.compile(), to("Rome")).state;
   BOOST_TEST(done.notes == (std::vector<std::string>{"saw the forum", "saw the market"}),

@@ -6,6 +6,7 @@
 #include <superstep/actors/run.hpp>
 #include <superstep/actors/stream.hpp>
 #include <superstep/base/detail/cache_lines.hpp>
+#include <superstep/base/detail/never.hpp>
 #include <superstep/runtime/graph.hpp>
 #include <superstep/runtime/run_config.hpp>
 #include <superstep/threads/snapshot.hpp>
@@ -198,6 +199,27 @@ public:
                                           run_config config = {}) {
     return stream(graph, std::move(input), stream_mode::updates, std::move(config));
   }
+
+  /// Does not compile: the graph is not compiled. @{
+  template <class State, class... Rest>
+  run_result<State> invoke(const graph<State>&, const Rest&...) {
+    static_assert(detail::never<State>, "compile the graph: invoke(graph.compile(), input)");
+    return {};
+  }
+  template <class State, class... Rest>
+  run_result<State> try_invoke(const graph<State>&, const Rest&...) {
+    static_assert(detail::never<State>, "compile the graph: try_invoke(graph.compile(), input)");
+    return {};
+  }
+  template <class State, class Input, class Done>
+  void submit(const graph<State>&, const Input&, const run_config&, const Done&) {
+    static_assert(detail::never<State>, "compile the graph: submit(graph.compile(), …)");
+  }
+  template <class State, class... Rest>
+  void stream(const graph<State>&, const Rest&...) {
+    static_assert(detail::never<State>, "compile the graph: stream(graph.compile(), …)");
+  }
+  /// @}
 
   /// Runs a graph once for each input and returns the results in the order of the inputs. Blocks
   /// until all runs have ended. Failures, also of invalid inputs, are reported in

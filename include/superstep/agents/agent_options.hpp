@@ -432,6 +432,10 @@ struct agent_schema {};
 /// @tparam State a described struct (agent_state), or json::value
 template <class State = messages_state>
 struct agent_options {
+  static_assert(agent_state<State> || std::is_same_v<State, json::value>,
+                "the state of an agent is a described struct with a field message_list messages "
+                "and the reducer add_messages (see agent_state), or json::value");
+
   std::string name{};           ///< name of the graph and its AI messages; empty: no name
   agent_model<State> model{};   ///< a model, a spec such as "openai:gpt-4o-mini", or a function
   agent_tools tools{};          ///< a list, or a tool_node with options

@@ -154,19 +154,19 @@ public:
   }
 
   /// Adds an edge: `to` runs in the super-step after `from`; see graph::edge().
-  channel_graph& edge(destination from, destination to);
+  channel_graph& edge(node_name from, node_name to);
   /// Adds a join: `to` runs when all nodes in `from` have run, even in different super-steps; see
   /// graph::edge().
-  channel_graph& edge(std::initializer_list<destination> from, destination to);
+  channel_graph& edge(std::initializer_list<node_name> from, node_name to);
   /// Adds an edge from each node of the list to the next one; see graph::sequence().
-  channel_graph& sequence(std::initializer_list<destination> nodes);
+  channel_graph& sequence(std::initializer_list<node_name> nodes);
   /// Adds a branch; see graph::branch(). Throws graph_error{invalid_update} if a handle belongs to
   /// another graph.
   /// @param what the channels whose values the router receives, with the writes of `from` applied
   template <class... H, class R>
     requires detail::channel_router_for<R, typename H::held_type...>
-  channel_graph& branch(destination from, reads<H...> what, R route,
-                        std::initializer_list<destination> declared = {}) {
+  channel_graph& branch(node_name from, reads<H...> what, R route,
+                        std::initializer_list<node_name> declared = {}) {
     check_own(what);
     add_branch(from,
                std::make_unique<detail::channel_router<R, H...>>(std::move(route),
@@ -199,8 +199,8 @@ private:
   }
   void check_own(const detail::channel_layout* graph) const;
   std::string_view keep(const std::string& name);
-  void add_branch(const destination& from, std::unique_ptr<const detail::router> route,
-                  std::initializer_list<destination> declared);
+  void add_branch(node_name from, std::unique_ptr<const detail::router> route,
+                  std::initializer_list<node_name> declared);
 
   std::shared_ptr<detail::channel_layout> layout_;
   detail::program_builder builder_;

@@ -292,6 +292,12 @@ public:
     return *this;
   }
   /// @}
+  /// Does not compile: the subgraph is not compiled.
+  template <class Name, class Child, class... Rest>
+  graph& add(const Name&, const graph<Child>&, const Rest&...) {
+    static_assert(detail::never<Child>, "compile the subgraph: add(name, subgraph.compile())");
+    return *this;
+  }
   /// Does not compile: a graph with another state needs two mappings, and these are not valid. @{
   template <class Child>
     requires(!std::same_as<Child, State>)
@@ -316,13 +322,13 @@ public:
 
   /// Adds an edge: `to` runs in the super-step after `from`. An edge from `start` makes `to` an
   /// entry of the graph; an edge to `end` activates no node.
-  graph& edge(destination from, destination to) {
+  graph& edge(node_name from, node_name to) {
     builder_.add_edge({std::string{from.name()}}, std::string{to.name()});
     return *this;
   }
   /// Adds a join: `to` runs when all nodes in `from` have run, even in different super-steps. It
   /// then waits for all of them again. The list must not contain `start`.
-  graph& edge(std::initializer_list<destination> from, destination to) {
+  graph& edge(std::initializer_list<node_name> from, node_name to) {
     auto names = std::vector<std::string>{};
     for (const auto& f : from)
       names.emplace_back(f.name());
@@ -332,7 +338,7 @@ public:
 
   /// Adds an edge from each node of the list to the next one. compile() reports an empty list and
   /// repeated nodes.
-  graph& sequence(std::initializer_list<destination> nodes) {
+  graph& sequence(std::initializer_list<node_name> nodes) {
     auto names = std::vector<std::string>{};
     for (const auto& n : nodes)
       names.emplace_back(n.name());
@@ -349,7 +355,7 @@ public:
   /// @param declared the possible targets, for drawings and for the checks of compile(); a run does
   /// not check the router's choice against them. Empty: any node
   template <detail::typed_router<State> R>
-  graph& branch(destination from, R route, std::initializer_list<destination> declared = {}) {
+  graph& branch(node_name from, R route, std::initializer_list<node_name> declared = {}) {
     auto names = std::vector<std::pair<std::string, std::string>>{};
     for (const auto& d : declared)
       names.emplace_back(std::string{d.name()}, std::string{d.name()});
@@ -364,13 +370,13 @@ public:
   /// @param map the target of each label; drawn, and checked by compile(). A label that it does not
   /// contain fails the task (graph_errc::unknown_label).
   template <detail::labelling_router<State> R>
-  graph& branch(destination from, R route,
+  graph& branch(node_name from, R route,
                 std::vector<detail::path_entry<detail::body_result<R, State>>> map) {
     return add_labelled(from, std::move(route), map);
   }
   /// Adds a branch whose router returns a label as `const char*` or std::string_view.
   template <detail::text_router<State> R>
-  graph& branch(destination from, R route,
+  graph& branch(node_name from, R route,
                 std::initializer_list<detail::path_entry<std::string>> map) {
     return add_labelled(from, std::move(route), map);
   }
@@ -378,14 +384,14 @@ public:
   /// Does not compile: the function is not a router.
   template <class R>
     requires(!detail::typed_router<R, State> && !detail::labelling_router<R, State>)
-  graph& branch(destination, R, std::initializer_list<destination> = {}) {
+  graph& branch(node_name, R, std::initializer_list<node_name> = {}) {
     detail::explain_router<R, State>();
     return *this;
   }
   /// Does not compile: a router that returns labels needs a map.
   template <detail::labelling_router<State> R>
     requires(!detail::typed_router<R, State>)
-  graph& branch(destination, R) {
+  graph& branch(node_name, R) {
     static_assert(detail::never<R>, "a router that returns a bool, an enumerator or a std::string "
                                     "needs a map from these labels to nodes as third argument");
     return *this;
@@ -400,7 +406,7 @@ public:
 
 private:
   template <class R, class Map>
-  graph& add_labelled(destination from, R route, const Map& map) {
+  graph& add_labelled(node_name from, R route, const Map& map) {
     auto names = std::vector<std::pair<std::string, std::string>>{};
     auto targets = std::vector<std::pair<detail::stored_label<R, State>, std::string>>{};
     for (const auto& [label, to] : map) {

@@ -150,6 +150,24 @@ private:
 /// Several nodes to activate and Sends. Sends run in the order of the list.
 using destinations = std::vector<destination>;
 
+/// The name of a node as the argument of a function that copies it, for example of graph::edge().
+/// Unlike a destination, it may come from any text, also from a temporary string.
+class node_name {
+public:
+  node_name(std::string_view name) noexcept : name_{name} {}
+  node_name(const char* name) noexcept : name_{name} {}
+  node_name(const std::string& name) noexcept : name_{name} {}
+  template <class Input>
+  node_name(node<Input> of) noexcept : name_{of.name} {}
+  node_name(const destination& of) noexcept : name_{of.name()} {}
+
+  /// Returns the name. Valid as long as the text that the object was made from.
+  [[nodiscard]] std::string_view name() const noexcept { return name_; }
+
+private:
+  std::string_view name_;
+};
+
 namespace detail {
 
 /// A range whose items are convertible to T. The concepts of <ranges> are not used, because that

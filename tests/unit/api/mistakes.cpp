@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mistakes whose compile errors must contain a sentence that states what to do. check_mistakes
 // compiles this file and compares the errors with the texts after "expect:".
+#include <superstep/actors/engine.hpp>
+#include <superstep/agents/create_agent.hpp>
 #include <superstep/runtime/graph.hpp>
 #include <superstep/tools/make_tool.hpp>
 
@@ -108,4 +110,26 @@ void bodies(ss::graph<order>& g, const ss::compiled_graph<basket>& child) {
   g.branch("l", [](const order&) { return 1; });
   // expect: a router takes (const State&)
   g.branch("m", [](const basket&) { return ss::end; });
+}
+
+void uncompiled(ss::graph<order>& g, ss::graph<basket>& child, ss::engine& e) {
+  // expect: compile the subgraph: add(name, subgraph.compile())
+  g.add("a", g);
+  // expect: compile the subgraph: add(name, subgraph.compile())
+  g.add(
+      "b", child, [](const order&) { return basket{}; },
+      [](const basket& b) { return ss::set<&order::amount>(b.total); });
+  // expect: compile the graph: invoke(graph.compile(), input)
+  e.invoke(g, order{});
+  // expect: compile the graph: try_invoke(graph.compile(), input)
+  (void)e.try_invoke(g, order{});
+  // expect: compile the graph: submit(graph.compile()
+  e.submit(g, order{}, {}, [](const ss::run_result<order>&) {});
+  // expect: compile the graph: stream(graph.compile()
+  (void)e.stream(g, order{});
+}
+
+void agents() {
+  // expect: the state of an agent is a described struct with a field message_list messages
+  (void)ss::create_agent<order>({.model = "openai:gpt-4o-mini"});
 }
