@@ -14,8 +14,8 @@ namespace superstep {
 
 namespace {
 
-/// The position in the process's list of cores at which the next set starts.
-std::atomic<std::size_t> next_first{0};
+/// The number of cores that the sets of this process have taken so far.
+std::atomic<std::size_t> taken{0};
 
 /// Reads the cores that the calling thread may use. Returns false if the system does not say, as
 /// on machines with more than CPU_SETSIZE cores.
@@ -24,9 +24,20 @@ bool read_cores(cpu_set_t& into) noexcept {
   return ::sched_getaffinity(0, sizeof into, &into) == 0 && CPU_COUNT(&into) > 0;
 }
 
+/// Returns the position of a core in `numbers`, or 0 if it is not one of them.
+std::size_t position_of(int core, const std::vector<int>& numbers) {
+  const auto at = std::find(numbers.begin(), numbers.end(), core);
+  return at == numbers.end() ? 0 : static_cast<std::size_t>(at - numbers.begin());
+}
+
 } // namespace
 
-core_set::core_set(std::size_t count) {
+int core_set::home_of_process() noexcept {
+  static const auto home = ::sched_getcpu(); // -1 if the system does not say
+  return home;
+}
+
+core_set::core_set(std::size_t count, int home) {
   auto usable = cpu_set_t{};
   if (!read_cores(usable)) {
     size_ = std::max(1U, std::thread::hardware_concurrency());
@@ -42,7 +53,7 @@ core_set::core_set(std::size_t count) {
   is_limited_ = true;
   size_ = count;
   CPU_ZERO(&cores_);
-  const auto first = next_first.fetch_add(count, std::memory_order_relaxed);
+  const auto first = position_of(home, numbers) + taken.fetch_add(count, std::memory_order_relaxed);
   for (auto i = std::size_t{0}; i < count; ++i)
     CPU_SET(numbers[(first + i) % numbers.size()], &cores_);
   SUPERSTEP_ASSERT(static_cast<std::size_t>(CPU_COUNT(&cores_)) == size_);

@@ -12,8 +12,9 @@ namespace superstep {
 class core_set {
 public:
   /// Chooses `count` of the cores that the calling thread may use. Engines of one process get
-  /// different cores as long as there are unused ones. 0: all cores, which limits nothing.
-  explicit core_set(std::size_t count);
+  /// different cores as long as there are unused ones, starting at the core `home`. 0: all cores,
+  /// which limits nothing.
+  explicit core_set(std::size_t count, int home = home_of_process());
 
   /// Whether the threads run on fewer cores than the thread that made the set.
   [[nodiscard]] bool is_limited() const noexcept { return is_limited_; }
@@ -23,6 +24,10 @@ public:
   void confine_thread() const noexcept;
 
 private:
+  /// Returns the core on which the process ran when it made its first set. The system places
+  /// processes on idle cores, so processes that run side by side start at different cores.
+  static int home_of_process() noexcept;
+
   cpu_set_t cores_ = {};
   std::size_t size_ = 1;
   bool is_limited_ = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cores on which the threads of an engine run (engine_options::cores).
+#include "actors/core_set.hpp"
 #include "base/thread_clock.hpp"
 #include "graphs.hpp"
 
@@ -47,6 +48,16 @@ std::vector<int> cores_of_body(ss::engine& e) {
   g.add(a, [&](const numbers&) { seen = cores_of_this_thread(); });
   g.edge(ss::start, a);
   static_cast<void>(e.invoke(g.compile(), numbers{}));
+  return seen;
+}
+
+/// Returns the cores of a thread that is confined to a set.
+std::vector<int> cores_of(const superstep::core_set& set) {
+  auto seen = std::vector<int>{};
+  std::thread{[&] {
+    set.confine_thread();
+    seen = cores_of_this_thread();
+  }}.join();
   return seen;
 }
 
@@ -102,6 +113,17 @@ BOOST_AUTO_TEST_CASE(engines_get_different_cores) {
   auto second = ss::engine{{.cores = 1}};
   const auto is_different = cores_of_body(first) != cores_of_body(second);
   BOOST_TEST(is_different == (cores_of_this_thread().size() > 1));
+}
+
+/// Otherwise, processes that run side by side would share the first core.
+BOOST_AUTO_TEST_CASE(first_core_is_that_of_the_process) {
+  const auto all = cores_of_this_thread();
+  if (all.size() < 2)
+    return;
+  const auto first = cores_of(superstep::core_set{1, all[0]}).front();
+  const auto second = cores_of(superstep::core_set{1, all[1]}).front(); // one more was taken
+  const auto at = std::find(all.begin(), all.end(), first) - all.begin();
+  BOOST_TEST(second == all[(static_cast<std::size_t>(at) + 2) % all.size()]);
 }
 
 // With a sanitizer, a super-step takes so long that its bodies run as jobs on other threads.
