@@ -18,6 +18,7 @@
 #include "thread_state.hpp"
 
 #include <superstep/agents/create_agent.hpp>
+#include <superstep/base/stored_form.hpp>
 #include <superstep/checkpoint/postgres.hpp>
 #include <superstep/checkpoint/sqlite.hpp>
 #include <superstep/messages/message_json.hpp>
@@ -85,6 +86,22 @@ nb::object event_object(event<chat_state> e) {
     return nb::make_tuple("custom", to_python(custom->data));
   return nb::none();
 }
+
+struct packed_interrupt {
+  std::string id;
+  json::value value;
+};
+BOOST_DESCRIBE_STRUCT(packed_interrupt, (), (id, value))
+
+/// The parts of a result that pickle stores.
+struct packed_result {
+  std::int64_t index = 0;
+  run_status status = run_status::finished;
+  std::uint64_t steps = 0;
+  chat_state state;
+  std::vector<packed_interrupt> interrupts;
+};
+BOOST_DESCRIBE_STRUCT(packed_result, (), (index, status, steps, state, interrupts))
 
 std::string faults_of(const agent_building& built) {
   return "the agent file has errors:\n" + superstep::to_text(built.faults);
@@ -179,6 +196,32 @@ nb::object agent_result::repr() const {
     shown = nb::steal(PyUnicode_Substring(shown.ptr(), 0, shown_max)) + nb::str("…");
   return nb::str("<superstep.AgentResult {}, {} messages, text={!r}>")
       .attr("format")(status(), result_.state.messages.size(), shown);
+}
+
+std::string agent_result::packed() const {
+  auto parts = packed_result{index, result_.status, result_.stats.steps, result_.state, {}};
+  for (const auto& i : result_.interrupts)
+    parts.interrupts.push_back({i.id, i.value});
+  auto out = std::string{};
+  write_stored(out, parts);
+  return out;
+}
+
+agent_result agent_result::from_packed(std::string_view text) {
+  auto parts = packed_result{};
+  const auto value = parse_json(text);
+  const auto read = value ? read_stored(*value, parts, "AgentResult") : value.error();
+  if (!read)
+    throw nb::value_error(("this is not a pickled AgentResult: " + read.error().text).c_str());
+  auto from = run_result<chat_state>{};
+  from.state = std::move(parts.state);
+  from.status = parts.status;
+  from.stats.steps = parts.steps;
+  for (auto& i : parts.interrupts)
+    from.interrupts.push_back({std::move(i.id), std::move(i.value)});
+  auto out = agent_result{std::move(from)};
+  out.index = parts.index;
+  return out;
 }
 
 tool_list native_agent::make_tools(nb::list specs) {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace superstep::python {
@@ -58,6 +59,11 @@ public:
   [[nodiscard]] nb::object get(const std::string& key, nb::object otherwise) const;
   /// Returns how the run ended, the number of messages and the beginning of the text.
   [[nodiscard]] nb::object repr() const;
+  /// Returns the result as JSON text, for pickle. It does not contain the exception of a failed
+  /// run, which is delivered separately.
+  [[nodiscard]] std::string packed() const;
+  /// Makes a result from a text that packed() has returned. Throws nb::value_error for another one.
+  [[nodiscard]] static agent_result from_packed(std::string_view text);
 
   std::int64_t index = 0; ///< position of the input in a batch
 

@@ -188,6 +188,16 @@ void add_agents(nb::module_& m) {
       .def("values", [](const agent_result& r) { return nb::list(r.as_dict().attr("values")()); })
       .def("items", [](const agent_result& r) { return nb::list(r.as_dict().attr("items")()); })
       .def("get", &agent_result::get, nb::arg("key"), nb::arg("default") = nb::none())
+      .def("__getstate__",
+           [](const agent_result& r) {
+             const auto text = r.packed(); // bytes, because the text of a model may be invalid
+             return nb::make_tuple(nb::bytes(text.data(), text.size()));
+           })
+      .def("__setstate__",
+           [](agent_result& at, const nb::tuple& from) {
+             const auto text = nb::cast<nb::bytes>(from[0]);
+             new (&at) agent_result{agent_result::from_packed({text.c_str(), text.size()})};
+           })
       .def("__repr__", &agent_result::repr);
   nb::class_<native_agent>(m, "Agent", nb::type_slots(collected_type<native_agent>::slots))
       .def(

@@ -298,6 +298,34 @@ def test_errors_of_an_agent_file_name_lines(tmp_path: pathlib.Path) -> None:
     assert "agent.yaml:2: " in str(caught.value) and "agent.yaml:3: " in str(caught.value)
 
 
+def test_result_pickles() -> None:
+    def model(messages: list[Any], tools: list[Any]) -> dict[str, Any]:
+        usage = {"prompt_tokens": 3, "completion_tokens": 4}
+        return {"role": "assistant", "content": "hé", "usage": usage}
+
+    result = ss.create_agent(model).invoke("hi")
+    copy = pickle.loads(pickle.dumps(result))
+    assert copy.messages == result.messages and copy.text == "hé" and copy.status == "finished"
+    assert (copy.usage, copy.steps, copy.model_calls) == (result.usage, result.steps, 1)
+    assert copy.index == result.index and list(copy) == ["messages"]
+
+
+def test_interrupted_result_pickles() -> None:
+    def ask(text: str) -> str:
+        "Asks."
+        return str(ss.interrupt({"q": text}))
+
+    def model(messages: list[Any], tools: list[Any]) -> dict[str, Any]:
+        call = {"id": "1", "name": "ask", "args": {"text": "?"}}
+        return {"role": "assistant", "content": "", "tool_calls": [call]}
+
+    agent = ss.create_agent(model, [ask], checkpointer=ss.memory_checkpointer())
+    result = agent.invoke("hi", thread_id="1")
+    copy = pickle.loads(pickle.dumps(result))
+    assert copy.status == "interrupted" and copy.interrupts == result.interrupts
+    assert copy.interrupts[0].value == {"q": "?"}
+
+
 def test_agent_pickles_as_its_recipe(agent_file: pathlib.Path) -> None:
     agent = ss.Agent.from_file(agent_file, tools=[weather])
     copy = pickle.loads(pickle.dumps(agent))
