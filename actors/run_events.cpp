@@ -144,7 +144,8 @@ void run_events::checkpoint() {
   auto event = make(stream_mode::checkpoints);
   event.checkpoint = run_.thread->at();
   event.step = event.checkpoint->step;
-  event.state = event.checkpoint->state;
+  // The writes of a caller's command are a record of the checkpoint that the run starts from.
+  event.state = run_.thread->find("") != nullptr ? run_.state.state() : event.checkpoint->state;
   for (const auto& t : run_.step.tasks)
     event.next.push_back(run_.table().node(t.node).name);
   run_.request.sink->push(std::move(event));

@@ -43,6 +43,22 @@ range move_into(From& from, To& to) {
   return t.is_push() ? (std::uint64_t{1} << 32) | t.push_index : std::uint64_t{t.origin()};
 }
 
+/// Moves START to its place by name. Its number is the highest one, but it runs together with
+/// nodes only if a command and an input meet in a step.
+void place_start(const detail::program& table, const super_step& step,
+                 std::span<std::uint32_t> finished) {
+  const auto of = [&](std::uint32_t number) -> const step_task& { return step.tasks[number]; };
+  const auto at = std::find_if(finished.begin(), finished.end(), [&](auto number) {
+    return !of(number).is_push() && of(number).node == detail::program::no_node;
+  });
+  if (at == finished.end())
+    return;
+  const auto to = std::find_if(finished.begin(), at, [&](auto number) {
+    return table.node(of(number).origin()).name > detail::start_node;
+  });
+  std::rotate(to, at, std::next(at));
+}
+
 /// A run keeps memory for this number of changed channels while it waits: most steps change no
 /// more.
 constexpr auto few_changes = std::size_t{4};
@@ -318,6 +334,8 @@ result<void> run_state::apply_tasks(super_step& step, bool may_repeat_ids) {
       !std::is_sorted(step.finished.begin(), step.finished.end(), in_path_order))
     std::sort(step.finished.begin(), step.finished.end(), in_path_order);
 #endif
+  if (step.input && step.finished.size() > 1)
+    place_start(*table_, step, step.finished);
   SUPERSTEP_ASSERT(std::adjacent_find(step.finished.begin(), step.finished.end()) ==
                    step.finished.end()); // no task ended twice
   if (!std::exchange(keep_changes_, false))

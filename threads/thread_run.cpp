@@ -185,11 +185,7 @@ result<void> thread_run::take_command(run_state& run, detail::thread_command& c,
     if (is_waiting(r))
       for (const auto& question : *r.interrupts)
         open.insert(question.id);
-  // A value without an id goes to the first pending interrupt of a task. If several tasks have
-  // pending interrupts, it is unclear which of them gets the value.
-  const auto waiting = std::ranges::count_if(
-      records_, [](const auto& r) { return is_waiting(r) && !r.interrupts->empty(); });
-  if (c.resume && waiting > 1)
+  if (c.resume && is_open_to_several())
     return refused(graph_errc::ambiguous_resume,
                    "thread '" + key_.thread_id + "' has " + std::to_string(open.size()) +
                        " pending interrupts: pass their resume values by id");
@@ -215,6 +211,25 @@ result<void> thread_run::take_command(run_state& run, detail::thread_command& c,
   }
   answers_ = std::make_shared<given_answers>(std::move(c.resume), std::move(c.resume_by_id));
   return {};
+}
+
+/// Whether it is unclear which pending interrupt a resume value without an id answers. The value
+/// goes to the first question of a task, so it is clear if a single task asks all of them itself.
+bool thread_run::is_open_to_several() const {
+  const auto asks = [](const task_record& r) { return is_waiting(r) && !r.interrupts->empty(); };
+  const auto first = std::ranges::find_if(records_, asks);
+  if (first == records_.end())
+    return false;
+  if (std::find_if(std::next(first), records_.end(), asks) != records_.end())
+    return true;
+  if (first->interrupts->size() == 1)
+    return false;
+  // The questions of a subgraph have ids that name the tasks of the subgraph.
+  const auto key = task_key(first->task);
+  auto number = first->answers.size();
+  return std::ranges::any_of(*first->interrupts, [&](const interrupt& question) {
+    return question.id != interrupt_id(key_.ns, key, number++);
+  });
 }
 
 error checkpointer_failure(const thread_key& key, const std::exception_ptr& cause) {

@@ -160,6 +160,7 @@ private:
   /// @param turns_back whether the run starts the step again, without the outputs of its tasks
   /// @pre at() is not null
   [[nodiscard]] const std::string* lost_node(bool turns_back) const;
+  [[nodiscard]] bool is_open_to_several() const;
   [[nodiscard]] result<void> take_up(run_state&, detail::run_input&&, const run_config&,
                                      const nesting*);
   [[nodiscard]] std::size_t count_waiting() const noexcept;

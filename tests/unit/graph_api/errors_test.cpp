@@ -43,11 +43,11 @@ void body(ss::json_graph& g, std::function<ss::json_command()> f) {
 }
 
 /// A graph that interrupts twice and waits for two answers.
-ss::compiled_json_graph two_questions() {
+ss::compiled_json_graph two_questions(ss::compile_options options = kept()) {
   auto g = logging({});
   g.add("a", asks("a?")).add("b", asks("b?"));
   g.edge("__start__", "a").edge("__start__", "b");
-  return g.compile(kept());
+  return g.compile(std::move(options));
 }
 
 } // namespace
@@ -178,6 +178,23 @@ BOOST_AUTO_TEST_CASE(one_answer_to_several_interrupts_is_rejected) {
   BOOST_TEST((refused.raw.error->code == ss::graph_errc::ambiguous_resume));
   BOOST_TEST(has(refused.raw.error->text, "pass their resume values by id"));
   BOOST_TEST(has(refused.raw.error->text, "thread 't' has 2 pending interrupts"));
+}
+
+BOOST_AUTO_TEST_CASE(one_answer_to_several_interrupts_of_a_subgraph_is_rejected) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({});
+  g.add("sub", two_questions({})).edge("__start__", "sub");
+  const auto graph = g.compile(kept());
+  const auto stopped = run(e, graph, json::object{}, on("t"));
+  BOOST_TEST_REQUIRE(stopped.raw.interrupts.size() == 2U);
+  const auto refused = run(e, graph, answer(1), on("t"));
+  BOOST_TEST_REQUIRE(refused.raw.error.has_value());
+  BOOST_TEST((refused.raw.error->code == ss::graph_errc::ambiguous_resume));
+  auto one = ss::resume({{stopped.raw.interrupts[0].id, 1}});
+  BOOST_TEST(run(e, graph, std::move(one), on("t")).raw.interrupts.size() == 1U);
+  const auto done = run(e, graph, answer(2), on("t"));
+  BOOST_TEST(!done.raw.error.has_value());
+  BOOST_TEST(done.raw.interrupts.empty());
 }
 
 BOOST_AUTO_TEST_CASE(unknown_interrupt_error_names_thread_and_id) {

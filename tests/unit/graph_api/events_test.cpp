@@ -90,6 +90,19 @@ BOOST_AUTO_TEST_CASE(checkpoint_event_follows_values_event_of_same_step) {
              "a");
 }
 
+BOOST_AUTO_TEST_CASE(first_checkpoint_event_shows_writes_of_command) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = chain({"a"}, kept());
+  (void)run(e, graph, input_of(graph), on("t"));
+  auto command = ss::json_command{};
+  command.update = json::object{{"log", json::array{"c"}}};
+  command.go_to = {"a"};
+  const auto all = graph_api::events(e, graph, command, stream_mode::checkpoints, on("t"));
+  BOOST_TEST_REQUIRE(all.size() == 2U);
+  BOOST_TEST(log_of({{}, ss::detail::adapter_of(graph).state(*all[0].state)}) == "a c");
+  BOOST_TEST(log_of({{}, ss::detail::adapter_of(graph).state(*all[1].state)}) == "a c a");
+}
+
 BOOST_AUTO_TEST_CASE(task_event_shows_every_write) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({});

@@ -190,4 +190,21 @@ BOOST_AUTO_TEST_CASE(command_at_old_checkpoint_writes_only_to_fork) {
   BOOST_TEST(log_of(run(e, graph, ss::resume(), at(old.checkpoint->id))) == "a b");
 }
 
+// START and a node of a command run in one step. The order of their writes is that of the names.
+BOOST_AUTO_TEST_CASE(start_has_its_place_by_name_beside_node_of_command) {
+  const auto log_beside = [](const std::string& node) {
+    auto e = ss::engine{{.workers = 1}};
+    auto g = logging({node, "d"});
+    g.edge("__start__", "d");
+    const auto graph = g.compile(kept());
+    (void)run(e, graph, json::object{{"log", json::array{"in"}}}, on("t"));
+    const auto first = e.get_state_history(graph, on("t")).back(); // before START
+    auto said = ss::json_command{};
+    said.go_to = {ss::json_target{node}};
+    return log_of(run(e, graph, std::move(said), at(first.checkpoint->id)));
+  };
+  BOOST_TEST(log_beside("c") == "in c d");
+  BOOST_TEST(log_beside("C") == "C in d");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
