@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/agents/detail/state_readers.hpp>
 #include <superstep/agents/middleware.hpp>
 #include <superstep/base/json.hpp>
 #include <superstep/base/task.hpp>
@@ -113,6 +114,18 @@ concept agent_state = detail::described<State> && requires(State& s) {
   { s.messages } -> std::same_as<message_list&>;
 };
 
+namespace detail {
+
+/// Whether the `messages` of a state, if it has the field, have a rule that combines writes.
+template <class State>
+inline constexpr bool combines_messages = true;
+template <agent_state State>
+inline constexpr bool combines_messages<State> =
+    !std::same_as<typename rule_for<&State::messages, typename rules_of<State>::type>::type,
+                  last_value_rule>;
+
+} // namespace detail
+
 /// The default state of an agent.
 /// Source: `AgentState` in LangGraph 1.2.22, prebuilt/chat_agent_executor.py.
 struct messages_state {
@@ -211,17 +224,29 @@ public:
   /// A model object of a derived class.
   template <std::derived_from<chat_model> M>
   agent_model(std::shared_ptr<M> model) : model_{std::move(model)} {}
+  /// The model that make_model() or another function has made. Throws what result::value() throws
+  /// if there is none.
+  agent_model(result<chat_model_ptr> made) : model_{std::move(made).value()} {}
   /// A spec; see make_model().
   agent_model(std::string spec) : spec_{std::move(spec)} {}
   /// A spec; see make_model().
   agent_model(const char* spec) : spec_{spec} {}
   /// A function that chooses the model of each call.
-  /// @param choose takes `(const State&, const runtime&)` and returns a chat_model_ptr, not null,
-  /// or a task of one. Called by any number of runs at once.
+  /// @param choose takes `(const State&, const runtime&)` or `(const State&)`, and returns a
+  /// chat_model_ptr, not null, or a task of one. Called by any number of runs at once.
   template <class F>
     requires(!std::convertible_to<F, chat_model_ptr> &&
              std::invocable<const F&, const State&, const runtime&>)
   agent_model(F choose) : choose_{std::move(choose)} {}
+  template <detail::state_only<State> F>
+    requires(!std::convertible_to<F, chat_model_ptr>)
+  agent_model(F choose) : choose_{detail::without_runtime<State>(std::move(choose))} {}
+  /// Does not compile: the function does not fit.
+  template <detail::misfit_reader<State> F>
+  agent_model(F) {
+    static_assert(detail::never<F>, "a function that chooses the model takes (const State&, const "
+                                    "runtime&) or (const State&), and returns a chat_model_ptr");
+  }
 
   /// The model object; null if the model is given by a spec or chosen for each call.
   [[nodiscard]] const chat_model_ptr& object() const noexcept { return model_; }
@@ -261,11 +286,19 @@ public:
   /// @param system usually a system message
   agent_prompt(message system) : system_{std::make_shared<const message>(std::move(system))} {}
   /// A function that makes the complete input of the model.
-  /// @param make takes `(const State&, const runtime&)` and returns a message_list or a task of
-  /// one. Called by any number of runs at once.
+  /// @param make takes `(const State&, const runtime&)` or `(const State&)`, and returns a
+  /// message_list or a task of one. Called by any number of runs at once.
   template <class F>
     requires std::invocable<const F&, const State&, const runtime&>
   agent_prompt(F make) : make_{std::move(make)} {}
+  template <detail::state_only<State> F>
+  agent_prompt(F make) : make_{detail::without_runtime<State>(std::move(make))} {}
+  /// Does not compile: the function does not fit.
+  template <detail::misfit_reader<State> F>
+  agent_prompt(F) {
+    static_assert(detail::never<F>, "a prompt function takes (const State&, const runtime&) or "
+                                    "(const State&), and returns a message_list");
+  }
 
   /// The system message; null if there is none.
   [[nodiscard]] const message_ptr& system() const noexcept { return system_; }
@@ -375,8 +408,9 @@ public:
   /// An empty hook: no node is added.
   agent_hook() = default;
   /// Wraps a function.
-  /// @param f takes `(const State&, runtime)`; returns nothing, update<State> or command<State>, or
-  /// a task<> of one of these. Called by any number of runs at once.
+  /// @param f takes `(const State&, runtime)` or `(const State&)`, and returns nothing,
+  /// update<State> or command<State>, or a task<> of one of these. Called by any number of runs at
+  /// once.
   template <class F>
     requires(!std::same_as<std::remove_cvref_t<F>, agent_hook> &&
              std::invocable<const F&, const State&, runtime>)
@@ -396,6 +430,13 @@ public:
       else
         return ready(as_command(f(state, std::move(rt))));
     };
+  }
+  template <detail::state_only<State> F>
+  agent_hook(F f) : agent_hook{detail::without_runtime<State>(std::move(f))} {}
+  /// Does not compile: the function does not fit.
+  template <detail::misfit_reader<State> F>
+  agent_hook(F) {
+    static_assert(detail::never<F>, "a hook takes (const State&, runtime) or (const State&)");
   }
   /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
@@ -435,6 +476,9 @@ struct agent_options {
   static_assert(agent_state<State> || std::is_same_v<State, json::value>,
                 "the state of an agent is a described struct with a field message_list messages "
                 "and the reducer add_messages (see agent_state), or json::value");
+  static_assert(detail::combines_messages<State>,
+                "without a reducer, each step would replace the conversation: add `using reducers "
+                "= superstep::reducers<by<&your_state::messages, add_messages>>` to the state");
 
   std::string name{};           ///< name of the graph and its AI messages; empty: no name
   agent_model<State> model{};   ///< a model, a spec such as "openai:gpt-4o-mini", or a function

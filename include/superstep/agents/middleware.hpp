@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/agents/detail/state_readers.hpp>
 #include <superstep/base/task.hpp>
 #include <superstep/messages/messages.hpp>
 #include <superstep/models/chat_model.hpp>
@@ -91,9 +92,10 @@ struct message_hook {
   std::vector<jump> jumps{}; ///< the jumps that the function may return
 };
 
-/// A hook of a middleware: a function that runs as a node of the agent's graph. It takes the state
-/// and the runtime, and returns nothing, update<State> (json::object for a JSON state), a jump or a
-/// hook_step<State>, or a task<> of one of these. The state lives until the task has ended.
+/// A hook of a middleware: a function that runs as a node of the agent's graph. It takes the state,
+/// optionally the runtime, and returns nothing, update<State> (json::object for a JSON state), a
+/// jump or a hook_step<State>, or a task<> of one of these. The state lives until the task has
+/// ended.
 /// @par Threads
 /// All members may be called from any thread.
 template <class State>
@@ -120,6 +122,14 @@ public:
       else
         return ready(step(f(state, std::move(rt))));
     };
+  }
+  template <detail::state_only<State> F>
+  middleware_hook(F f, std::vector<jump> jumps = {})
+      : middleware_hook{detail::without_runtime<State>(std::move(f)), std::move(jumps)} {}
+  /// Does not compile: the function does not fit.
+  template <detail::misfit_reader<State> F>
+  middleware_hook(F, const std::vector<jump>& = {}) {
+    static_assert(detail::never<F>, "a hook takes (const State&, runtime) or (const State&)");
   }
   /// Makes a hook from one that only handles messages; an empty one gives an empty hook.
   middleware_hook(message_hook hook) : jumps_{std::move(hook.jumps)} {

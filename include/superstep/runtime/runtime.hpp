@@ -128,6 +128,12 @@ public:
     if (emitters_ && emitters_->custom)
       emitters_->custom(std::move(event));
   }
+  /// Sends a text as a custom event; see the overload above.
+  template <std::convertible_to<std::string_view> Text>
+    requires(!std::is_null_pointer_v<Text>) // nullptr is the JSON null
+  void emit(const Text& event) const {
+    emit(json::value(json::string(std::string_view{event})));
+  }
   /// Sends a message, or a piece of a message, to the reader of the run's stream, without waiting
   /// for the barrier. If streams_messages() is false, the message is discarded. In both cases the
   /// call counts as progress, unless timeout_policy::heartbeats_only is set. May be called from any

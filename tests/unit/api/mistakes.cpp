@@ -26,6 +26,11 @@ struct basket {
 };
 BOOST_DESCRIBE_STRUCT(basket, (), (total))
 
+struct conversation {
+  ss::message_list messages;
+};
+BOOST_DESCRIBE_STRUCT(conversation, (), (messages))
+
 struct undescribed {
   std::string city;
 };
@@ -132,4 +137,14 @@ void uncompiled(ss::graph<order>& g, ss::graph<basket>& child, ss::engine& e) {
 void agents() {
   // expect: the state of an agent is a described struct with a field message_list messages
   (void)ss::create_agent<order>({.model = "openai:gpt-4o-mini"});
+  // expect: without a reducer, each step would replace the conversation
+  (void)ss::create_agent<conversation>({.model = "openai:gpt-4o-mini"});
+  // expect: a prompt function takes (const State&, const runtime&)
+  (void)ss::create_agent({.model = "openai:gpt-4o-mini", .prompt = [](int) { return "hi"; }});
+  // expect: a function that chooses the model takes (const State&, const runtime&)
+  (void)ss::create_agent({.model = [](int) { return nullptr; }});
+  // expect: a hook takes (const State&, runtime)
+  (void)ss::create_agent({.model = "openai:gpt-4o-mini", .pre_model_hook = [](int) {}});
+  // expect: a hook takes (const State&, runtime)
+  (void)ss::middleware_hook<order>{[](int) {}};
 }

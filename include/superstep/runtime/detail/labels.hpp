@@ -3,6 +3,7 @@
 
 #include <superstep/runtime/detail/typed_body.hpp>
 
+#include <boost/describe/enum.hpp> // BOOST_DESCRIBE_ENUM, for the labels of programs
 #include <boost/describe/enum_to_string.hpp>
 #include <boost/describe/enumerators.hpp>
 
