@@ -110,6 +110,11 @@ public:
   void finish(detail::body_task& ended, const body_input& given, node_output& out) const override {
     add_result(ended.take<json_command>(), place_of(given), *layout_, out);
   }
+  bool take_command(const value& command, const body_input& given, const std::string&,
+                    node_output& out) const override {
+    add_outcome(json_command{command.as<json_command>()}, *given.table, *layout_, out);
+    return true;
+  }
 
   json::value show_input(const body_input& given) const override {
     return node_input(given, *layout_, *reads_);

@@ -50,11 +50,11 @@ void detail::check_whole_input(std::string_view caller, const detail::program& c
     throw graph_error{graph_errc::invalid_graph, whole_state_fault(caller, child)};
 }
 
-void detail::throw_no_parent() {
-  throw graph_error{
-      graph_errc::no_parent,
-      "a graph that was run by runtime::invoke() returned a command to its parent, but "
-      "only a subgraph that is a node has a parent graph"};
-}
+detail::called_parent::called_parent(std::shared_ptr<const value> command, std::string child)
+    : graph_error{graph_errc::no_parent,
+                  "graph '" + child +
+                      "' returned a command to its parent, but it was run by code that is not the "
+                      "body of a node, or that does not let this exception pass"},
+      command_{std::move(command)}, child_{std::move(child)} {}
 
 } // namespace superstep

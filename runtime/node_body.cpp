@@ -7,6 +7,7 @@
 #include "runtime/step.hpp"
 
 #include <superstep/runtime/detail/labels.hpp>
+#include <superstep/runtime/detail/nested_run.hpp>
 #include <superstep/runtime/detail/node_body.hpp>
 #include <superstep/runtime/detail/program.hpp>
 #include <superstep/runtime/detail/runtime_access.hpp>
@@ -22,6 +23,11 @@ detail::node_body::~node_body() = default;
 
 void detail::node_body::finish(body_task& ended, const body_input&, node_output& out) const {
   out = ended.take<node_output>();
+}
+
+bool detail::node_body::take_command(const value&, const body_input&, const std::string&,
+                                     node_output&) const {
+  return false;
 }
 
 detail::router::~router() = default;
@@ -150,6 +156,19 @@ void detail::run_routers(const body_input& input, node_output& output) {
 
 namespace {
 
+/// Takes the result of the body's coroutine. A command to the parent ends the body like an
+/// exception and is then its result.
+void take_result(const body_input& input, detail::body_task&& ended, node_output& out) {
+  const auto& body = *input.table->node(input.node).body;
+  try {
+    body.finish(ended, input, out);
+  } catch (const detail::called_parent& called) {
+    out = {};
+    if (!body.take_command(called.command(), input, called.child(), out))
+      throw;
+  }
+}
+
 template <class Advance>
 bool guarded(const body_input& input, detail::node_body::outcome& out, std::exception_ptr& failed,
              Advance advance) {
@@ -159,8 +178,7 @@ bool guarded(const body_input& input, detail::node_body::outcome& out, std::exce
     if (out.rest) {
       if (!out.rest.done())
         return false;
-      auto ended = std::move(out.rest);
-      input.table->node(input.node).body->finish(ended, input, out.output);
+      take_result(input, std::move(out.rest), out.output);
     }
     SUPERSTEP_ASSERT(!out.output.has_ended); // the call ends once
     has_ended = out.output.has_ended = true;

@@ -246,10 +246,10 @@ write_list sent_channels(const graph_layout& child, const value_ref& sent) {
 /// Runs a subgraph, and returns the values at its end of the channels that its parent has too.
 task<write_list> run_child(detail::call_services* services, layout_ref parent, layout_ref child,
                            detail::program_ptr program, write_list input) {
-  auto running = detail::run_nested(services, std::move(program), std::move(input));
+  auto running = detail::run_nested(services, program, std::move(input));
   auto ended = co_await running;
   if (ended.to_parent)
-    detail::throw_no_parent();
+    throw detail::called_parent{std::move(ended.to_parent), program->name()};
   auto out = write_list{};
   if (!ended.state)
     co_return out;

@@ -436,8 +436,8 @@ template <class State>
 task<State> invoke_nested(call_services* services, compiled_graph<State> graph, write_list input) {
   auto running = run_nested(services, program_of(graph), std::move(input));
   auto ended = co_await running;
-  if (ended.to_parent) // the graph is not a node, so it has no parent graph for the command
-    throw_no_parent();
+  if (ended.to_parent) // the node of this body takes the command; see node_body::take_command()
+    throw called_parent{std::move(ended.to_parent), program_of(graph)->name()};
   if (!ended.state)
     co_return State{};
   co_return adapter_of(graph).read(*ended.state);

@@ -220,6 +220,26 @@ BOOST_DATA_TEST_CASE(prompt_is_sent_to_model_but_not_stored, data::make(versions
   BOOST_TEST((got.messages()[0].type == message_type::human));
 }
 
+BOOST_DATA_TEST_CASE(functions_of_the_options_may_take_the_state_alone, data::make(versions),
+                     version) {
+  auto hooked = 0;
+  const auto got = run({ai_message("done")}, {}, version,
+                       [&](react_agent_options<chat_state>& o, run_config&) {
+                         o.prompt = [](const chat_state& s) {
+                           auto all = message_list{system_message("Be brief.")};
+                           for (const auto& m : s.messages)
+                             all.push_back(m);
+                           return all;
+                         };
+                         o.pre_model_hook = [&hooked](const chat_state&) { ++hooked; };
+                       });
+  BOOST_REQUIRE(!got.ended.error);
+  BOOST_TEST(hooked == 1);
+  const auto asked = got.model->asked();
+  BOOST_REQUIRE(asked.size() == 1U);
+  BOOST_TEST(asked[0].messages[0].content == "Be brief.");
+}
+
 BOOST_DATA_TEST_CASE(model_request_has_run_key_turn_and_parameters, data::make(versions), version) {
   const auto got = run({ai_message("", {call_of("echo", "c1")}), ai_message("done")}, {echo()},
                        version, [](react_agent_options<chat_state>& o, run_config& config) {

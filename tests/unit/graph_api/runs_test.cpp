@@ -243,6 +243,45 @@ BOOST_AUTO_TEST_CASE(command_to_parent_applies_to_direct_parent_only) {
   BOOST_TEST(log_of(run(e, g.compile())) == "said m"); // only m of the middle graph has run
 }
 
+// The graph is not a node but is run by the body of one, as a wrapper around an agent does.
+BOOST_AUTO_TEST_CASE(command_to_parent_applies_to_graph_whose_body_runs_the_child) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({"m"});
+  const auto child = commander({"m"});
+  g.add("calls", [child](const json::value& in, ss::runtime rt) -> ss::task<json::object> {
+    auto running = rt.invoke(child, in.as_object());
+    co_await running;
+    co_return json::object{{"log", json::array{"not reached"}}};
+  });
+  g.edge("__start__", "calls");
+  BOOST_TEST(log_of(run(e, g.compile(), json::object{{"log", json::array{}}})) == "said m");
+}
+
+struct routed {
+  std::vector<std::string> log;
+  using reducers = ss::reducers<ss::by<&routed::log, ss::append_items>>;
+};
+BOOST_DESCRIBE_STRUCT(routed, (), (log))
+
+BOOST_AUTO_TEST_CASE(parent_command_of_typed_child_reaches_graph_of_calling_body) {
+  auto inner = ss::graph<routed>{};
+  inner.add("says", [](const routed&) {
+    return ss::parent_command<routed>{ss::set<&routed::log>({"said"}), {"m"}};
+  });
+  inner.edge(ss::start, "says");
+  auto g = ss::graph<routed>{};
+  g.add("calls", [child = inner.compile()](const routed& in,
+                                           ss::runtime rt) -> ss::task<ss::update<routed>> {
+    auto running = rt.invoke(child, in);
+    co_return ss::set<&routed::log>((co_await running).log);
+  });
+  g.add("m", [](const routed&) { return ss::set<&routed::log>({"m"}); });
+  g.edge(ss::start, "calls");
+  auto e = ss::engine{{.workers = 1}};
+  const auto done = e.invoke(g.compile(), routed{}).state.log;
+  BOOST_TEST(done == (std::vector<std::string>{"said", "m"}), boost::test_tools::per_element());
+}
+
 // Covers behaviour B142.
 BOOST_AUTO_TEST_CASE(command_to_parent_fails_in_outermost_graph) {
   auto e = ss::engine{{.workers = 1}};

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <superstep/runtime/detail/program.hpp>
+#include <superstep/runtime/graph_error.hpp>
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -21,7 +23,20 @@ namespace superstep::detail {
 [[nodiscard]] std::string whole_state_fault(std::string_view caller, const program& child);
 /// Throws graph_error{invalid_graph} if the graph keeps its state between calls.
 void check_whole_input(std::string_view caller, const program& child);
-/// Throws graph_error{no_parent}: a graph that a body runs returned a command to its parent.
-[[noreturn]] void throw_no_parent();
+
+/// A command to the parent, on its way from runtime::invoke() through the coroutine of the body to
+/// the node. Code that is not a body of a node reports it as graph_errc::no_parent.
+class called_parent : public graph_error {
+public:
+  called_parent(std::shared_ptr<const value> command, std::string child);
+
+  [[nodiscard]] const value& command() const noexcept { return *command_; }
+  /// Returns the name of the graph that has returned the command.
+  [[nodiscard]] const std::string& child() const noexcept { return child_; }
+
+private:
+  std::shared_ptr<const value> command_;
+  std::string child_;
+};
 
 } // namespace superstep::detail

@@ -171,6 +171,11 @@ public:
   /// what the coroutine threw. By default, the result is a node_output.
   /// @pre the coroutine has ended
   virtual void finish(body_task&, const body_input&, node_output&) const;
+  /// Makes the output of the task from a command to the parent, which a graph that the body ran has
+  /// returned. Returns false if the body belongs to a graph that cannot take it.
+  /// @param child the name of the graph that has returned the command
+  virtual bool take_command(const value& command, const body_input&, const std::string& child,
+                            node_output&) const;
   /// Returns the input as JSON, for streams and as the default key of a cache; null if it has no
   /// JSON form.
   [[nodiscard]] virtual json::value show_input(const body_input&) const { return {}; }

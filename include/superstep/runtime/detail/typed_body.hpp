@@ -2,10 +2,12 @@
 #pragma once
 
 #include <superstep/base/detail/never.hpp>
+#include <superstep/runtime/detail/named_fields.hpp>
 #include <superstep/runtime/detail/owns_runtime.hpp>
 #include <superstep/runtime/update.hpp>
 
 #include <concepts>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -172,6 +174,11 @@ public:
   }
   void finish(body_task& ended, const body_input& given, node_output& out) const override {
     take_output<body_result<F, In>>(ended, *given.table, out);
+  }
+  bool take_command(const value& command, const body_input& given, const std::string& child,
+                    node_output& out) const override {
+    add_parent_command<State>(command, *given.table, child, out);
+    return true;
   }
   [[nodiscard]] bool gives_commands() const override {
     return std::same_as<awaited_t<body_result<F, In>>, command<State>>;
