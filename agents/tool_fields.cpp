@@ -274,6 +274,28 @@ tool_effects read_effects(fields& at, std::string_view tool) {
   return tool_effects::repeatable;
 }
 
+/// Adds an error for each key that --set created beside the name of the tool, as in
+/// `--set tools.1.comand.timeout_ms=500`. Returns false if there is no such key.
+bool refuse_added_names(const YAML::Node& item, const std::string& key, fault_list& faults) {
+  auto added = std::vector<std::string>{};
+  auto tool = std::string{};
+  for (const auto& pair : item) {
+    if (!pair.first.IsScalar())
+      return false;
+    const auto path = fmt::format("{}.{}", key, pair.first.Scalar());
+    if (faults.is_overridden(path))
+      added.push_back(path);
+    else if (tool.empty())
+      tool = pair.first.Scalar();
+  }
+  if (tool.empty())
+    return false;
+  for (const auto& path : added)
+    faults.add(item, path,
+               fmt::format("the item is the tool '{0}'; its options are below {1}.{0}", tool, key));
+  return !added.empty();
+}
+
 } // namespace
 
 std::optional<tool_spec> read_tool(const YAML::Node& item, const std::string& key,
@@ -285,6 +307,8 @@ std::optional<tool_spec> read_tool(const YAML::Node& item, const std::string& ke
   } else if (item.IsMap() && item.size() == 1 && item.begin()->first.IsScalar()) {
     name = item.begin()->first.Scalar();
     options.reset(item.begin()->second);
+  } else if (item.IsMap() && refuse_added_names(item, key, faults)) {
+    return std::nullopt;
   } else {
     faults.add(item, key, "must be the name of a tool, or one name with options: {command: {…}}");
     return std::nullopt;

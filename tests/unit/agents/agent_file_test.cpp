@@ -296,6 +296,14 @@ const auto bad_overrides = std::vector<override_case>{
     {"the price of a model with a dot", "prices.gpt-4.1.input=2",
      "--set: prices.gpt-4.1.input: a key with a dot cannot be part of a path; write --set "
      "'prices={gpt-4.1: {input: 2, …}}'"},
+    {"a misspelled tool", "tools.5.comand.timeout_ms=500",
+     "--set: tools.5.comand: the item is the tool 'command'; its options are below "
+     "tools.5.command"},
+    {"a second tool in an item", "tools.5.calculator=",
+     "--set: tools.5.calculator: the item is the tool 'command'; its options are below "
+     "tools.5.command"},
+    {"a whole item with two names", "tools.5={command: , calculator: }",
+     "--set: tools.5: must be the name of a tool, or one name with options: {command: {…}}"},
     {"a bad value", "version=v9", "--set: version: 'v9' is not one of: v1, v2"},
 };
 
