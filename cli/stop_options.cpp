@@ -64,6 +64,9 @@ void add_duration(CLI::App& verb, const std::string& name,
 }
 
 error unknown_price(const std::string& model) {
+  if (model.empty()) // scripted and recorded models
+    return {errc::invalid_argument,
+            "--budget-usd: the model has no name, so its price is not known; use --budget-tokens"};
   return {errc::invalid_argument,
           "--budget-usd: the price of the model '" + model +
               "' is not known; add it to the key prices of the agent file or to a file for "

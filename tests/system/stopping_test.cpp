@@ -410,6 +410,17 @@ BOOST_AUTO_TEST_CASE(budget_without_known_price_is_rejected) {
   BOOST_TEST(has(job.run({"--prices", job.folder / "prices.json"}).err, "m.output: is missing"));
 }
 
+BOOST_AUTO_TEST_CASE(dollar_budget_of_unnamed_model_is_rejected) {
+  const auto job = stopped_job{"http://127.0.0.1:1/v1"};
+  job.write("rules.yaml", "default: {text: well}\n");
+  job.write("agent.yaml", "model: {provider: scripted, path: rules.yaml}\n");
+  const auto end = job.run({"--budget-usd", "2"});
+  BOOST_TEST(end.exit_code == 1);
+  BOOST_TEST(has(end.err, "the model has no name, so its price is not known; use --budget-tokens"),
+             end.err);
+  BOOST_TEST(job.run({"--budget-tokens", "1000"}).exit_code == 0);
+}
+
 BOOST_AUTO_TEST_CASE(disabled_rule_runs_all_rows) {
   auto fickle = fickle_server{};
   fickle.refusal = [&](int) { return std::string{wrong_key}; };
