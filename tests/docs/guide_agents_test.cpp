@@ -8,6 +8,7 @@
 #include <superstep/agents/prebuilt_middleware.hpp>
 #include <superstep/base/await.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
+#include <superstep/checkpoint/store.hpp>
 #include <superstep/models/chat_model.hpp>
 #include <superstep/models/provider_model.hpp>
 #include <superstep/models/scripted_model.hpp>
@@ -23,8 +24,12 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 // A named namespace, because coroutine frames of templates contain the state.
 namespace guide_agents {
@@ -107,6 +112,67 @@ task<tool_node_output> run_calls(tool_state_ptr state, runtime rt) {
   co_return results;
 }
 //! [tool_node]
+
+//! [place_order]
+struct customer {
+  std::string name;
+};
+struct order_args {
+  std::string item;
+};
+BOOST_DESCRIBE_STRUCT(order_args, (), (item))
+
+task<std::string> place_order(const order_args& args, const tool_context& context) {
+  const auto& rt = *context.environment->run; // the runtime of the node that runs the call
+  rt.emit({{"asks for", args.item}});         // a custom event
+  auto question = rt.interrupt({{"order", args.item}});
+  const auto answer = co_await question; // stops the run until the caller has passed an answer
+  const auto* who = rt.context<customer>();
+  if (who == nullptr || !answer.as_bool())
+    co_return "not ordered";
+  co_return "ordered for " + who->name;
+}
+//! [place_order]
+
+//! [retrieve]
+// Counts letters. Replace it by a request to an embedding model.
+std::vector<std::vector<float>> embed(std::span<const std::string> texts) {
+  auto out = std::vector<std::vector<float>>{};
+  for (const auto& text : texts) {
+    auto& vector = out.emplace_back(26);
+    for (const auto c : text)
+      if (c >= 'a' && c <= 'z')
+        ++vector[static_cast<std::size_t>(c - 'a')];
+  }
+  return out;
+}
+
+struct question_args {
+  std::string question;
+  injected_store memory;
+};
+BOOST_DESCRIBE_STRUCT(question_args, (), (question, memory))
+
+std::string retrieve(const question_args& args) {
+  auto out = std::string{};
+  for (const auto& found : args.memory->search(
+           {.prefix = {"docs"}, .filter = {{"public", true}}, .limit = 1, .text = args.question}))
+    out += found.value.at("text").as_string(); // found.score is the similarity, from -1 to 1
+  return out;
+}
+//! [retrieve]
+
+constexpr auto orders_lamp = R"(
+rules:
+  - {type: human, calls: [{name: order, args: {item: lamp}}]}
+  - {type: tool, text: 'The lamp is \0.'}
+)";
+
+constexpr auto asks_documents = R"(
+rules:
+  - {type: human, calls: [{name: retrieve, args: {question: '\0'}}]}
+  - {type: tool, text: 'I read: \0'}
+)";
 
 } // namespace guide_agents
 
@@ -221,6 +287,161 @@ BOOST_AUTO_TEST_CASE(example_code_for_running_a_tool_node_compiles) {
   });
   g.edge(start, tools);
   BOOST_TEST(engine.invoke(g.compile(), my_state{}).state.user == "!");
+}
+
+BOOST_AUTO_TEST_CASE(tool_uses_context_events_and_interrupts_of_run) {
+  auto engine = superstep::engine{};
+  const auto model = scripted(orders_lamp);
+  auto seen = std::string{};
+  //! [tool_runtime]
+  const auto agent = create_agent({
+      .model = model,
+      .tools = {make_tool("order", "Orders an item.", place_order)},
+      .checkpointer = memory_checkpointer(),
+  });
+  auto config = run_config{};
+  config.thread_id = "order-17";
+  config.context = std::make_shared<const customer>(customer{"Ada"});
+
+  auto events = engine.stream(agent, "I need a lamp.", stream_mode::custom, config);
+  for (const auto& event : events)
+    if (const auto* sent = std::get_if<custom_event>(&event))
+      seen += json::serialize(sent->data); // {"asks for":"lamp"}
+  const auto stopped = events.result();    // stopped.interrupts.at(0).value == {"order": "lamp"}
+
+  const auto done = engine.invoke(agent, resume(true), config).state;
+  // done.messages.back().content == "The lamp is ordered for Ada."
+  //! [tool_runtime]
+  BOOST_TEST(seen == R"({"asks for":"lamp"})");
+  BOOST_TEST(stopped.interrupts.at(0).value == (json::object{{"order", "lamp"}}));
+  BOOST_TEST(done.messages.back().content == "The lamp is ordered for Ada.");
+}
+
+BOOST_AUTO_TEST_CASE(prompt_function_reads_context_and_store) {
+  auto engine = superstep::engine{};
+  const auto model = scripted("default: {text: hello}");
+  auto sent = std::string{};
+  //! [prompt]
+  auto options = agent_options<>{};
+  options.model = model;
+  options.store = std::make_shared<memory_store>();
+  options.store->put({"users", "Ada"}, "1", {{"text", "Ada drinks tea."}});
+  options.prompt = [](const messages_state& state, const runtime& rt) {
+    const auto* who = rt.context<customer>(); // null if the run has no context
+    const auto name = who != nullptr ? who->name : "a guest";
+    auto text = "You talk to " + name + ".";
+    for (const auto& item : rt.store()->search({.prefix = {"users", name}}))
+      text += ' ' + std::string{item.value.at("text").as_string()};
+    auto input = message_list{system_message(text)}; // a message in front of the others
+    for (auto i = std::size_t{0}; i < state.messages.size(); ++i)
+      input.push_back(state.messages.at_ptr(i)); // shares the message
+    return input;
+  };
+  //! [prompt]
+  auto wraps = middleware<messages_state>{};
+  wraps.name = "Spy";
+  wraps.before_model = [](const messages_state&, runtime) {};
+  wraps.wrap_model_call = [&sent](model_call call, model_ask ask) -> task<message> {
+    sent += call.system ? call.system->content : std::string{};
+    for (const auto& m : call.messages)
+      sent += m.content + '|';
+    auto asking = ask(std::move(call));
+    co_return co_await asking;
+  };
+  options.middleware = {wraps};
+  auto config = run_config{};
+  config.context = std::make_shared<const customer>(customer{"Ada"});
+  engine.invoke(create_agent(options), "Hello!", config);
+  BOOST_TEST(sent == "You talk to Ada. Ada drinks tea.|Hello!|");
+}
+
+BOOST_AUTO_TEST_CASE(retriever_tool_finds_most_similar_document) {
+  auto engine = superstep::engine{};
+  const auto model = scripted(asks_documents);
+  //! [retriever]
+  auto options = memory_store_options{.embed = embed, .fields = {"text"}}; // what is compared
+  const auto store = std::make_shared<memory_store>(options);
+  store->put({"docs", "sea"}, "1", {{"text", "whales swim in water"}, {"public", true}});
+  store->put({"docs", "zoo"}, "2", {{"text", "zebras graze on grass"}, {"public", true}});
+  store->put({"docs", "zoo"}, "3", {{"text", "how whales swim"}, {"public", false}});
+
+  const auto agent = create_agent({
+      .model = model,
+      .tools = {make_tool("retrieve", "Searches the documents.", retrieve)},
+      .store = store,
+  });
+  const auto done = engine.invoke(agent, "how do whales swim?").state;
+  // done.messages.back().content == "I read: whales swim in water"
+  //! [retriever]
+  BOOST_TEST(done.messages.back().content == "I read: whales swim in water");
+
+  auto prices = memory_store{{.embed = embed, .fields = {"text"}}};
+  prices.put({"prices"}, "lamp", {{"price", 20}});
+  prices.put({"prices"}, "table", {{"price", 40}});
+  BOOST_TEST(prices.search({.filter = {{"price", {{"$lt", 30}}}}}).at(0).key == "lamp");
+}
+
+BOOST_AUTO_TEST_CASE(tool_node_runs_calls_in_a_graph_of_messages) {
+  auto engine = superstep::engine{};
+  const auto model = scripted(asks_weather);
+  //! [tool_step]
+  const auto tools = tool_node{{weather_tool()}};
+  const auto bound = bind_tools(model, tools.definitions()).value();
+
+  auto g = graph<messages_state>{};
+  g.add("ask", [bound](const messages_state& state, runtime) -> task<update<messages_state>> {
+    auto asking = ask(bound, state.messages);
+    auto answer = co_await asking;
+    co_return update{set<&messages_state::messages>({std::move(answer).value()})};
+  });
+  g.add("tools", [tools](const messages_state& state, runtime rt) -> task<update<messages_state>> {
+    auto running = tools.run(tools.from_list(state.messages), rt);
+    const auto results = co_await running;
+    auto answers = message_list{};
+    for (const auto& item : results.items) // a tool_command if a tool returns one
+      answers.push_back(std::get<message>(item));
+    co_return update{set<&messages_state::messages>(std::move(answers))};
+  });
+  g.edge(start, "ask").edge("tools", "ask");
+  g.branch("ask",
+           [](const messages_state& state) {
+             return tools_condition(state.messages).value() == "tools";
+           },
+           {{true, "tools"}, {false, end}});
+  const auto done = engine.invoke(g.compile(), "How is the weather in Rome?").state;
+  // done.messages.back().content == "It is sunny."
+  //! [tool_step]
+  BOOST_TEST(done.messages.back().content == "It is sunny.");
+}
+
+BOOST_AUTO_TEST_CASE(agent_in_per_thread_graph_keeps_its_conversation) {
+  auto engine = superstep::engine{};
+  const auto agent = create_agent(
+      {.model = scripted("rules: [{turn: 1, text: noted again}]\ndefault: {text: noted}")});
+  //! [agent_memory]
+  auto inner = graph<messages_state>{};
+  inner.add("agent", agent).edge(start, "agent");
+  const auto helper = inner.compile({.persistence = persistence::per_thread});
+
+  auto g = graph<my_state>{};
+  g.add(
+      "helper", helper,
+      [](const my_state& state) { // the input of each turn: an update, not a whole state
+        return update{set<&messages_state::messages>({state.messages.back()})};
+      },
+      [](const messages_state& state) { // state.messages: the turns of the thread so far
+        return update{set<&my_state::messages>({state.messages.back()})};
+      });
+  g.edge(start, "helper");
+  const auto graph = g.compile({.checkpointer = memory_checkpointer()});
+  //! [agent_memory]
+  auto config = run_config{};
+  config.thread_id = "t";
+  for (auto turn = 0; turn < 2; ++turn)
+    engine.invoke(graph, "note this", config);
+  const auto now = engine.get_state(graph, config);
+  BOOST_TEST(now.values->messages.size() == 4U);
+  BOOST_TEST(now.values->messages.back().content == "noted again");
 }
 
 BOOST_AUTO_TEST_CASE(example_code_for_asking_a_provider_model_compiles) {
