@@ -15,10 +15,13 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
+#include <variant>
 #include <vector>
 
 // A named namespace, because coroutine frames of templates contain the state.
@@ -271,6 +274,71 @@ BOOST_AUTO_TEST_CASE(stream_returns_events_of_selected_modes) {
   } // seen == "price 0. thinking. quote wrote 30. price 30. "
   //! [stream]
   BOOST_TEST(seen == "price 0. thinking. quote wrote 30. price 30. ");
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_stream_leaves_thread_that_resumes) {
+  auto engine = ss::engine{{.workers = 1}};
+  auto is_slow = std::atomic{true};
+  auto g = ss::graph<order>{};
+  g.add(quote, make_quote);
+  g.add(pay, [&](const order& o, const ss::runtime& rt) { // blocks until the run is cancelled
+    while (is_slow && !rt.stop().stop_requested())
+      std::this_thread::yield();
+    return ss::update{ss::set<&order::total>(o.price)};
+  });
+  g.sequence({ss::start, quote, pay});
+  const auto graph = g.compile({.checkpointer = ss::memory_checkpointer()});
+  auto config = ss::run_config{};
+  config.thread_id = "order-20";
+  //! [cancel]
+  auto events = engine.stream(graph, order{.item = "a lamp"}, ss::stream_mode::updates, config);
+  try {
+    for (const auto& event : events) {
+      const auto* wrote = std::get_if<ss::update_event>(&event);
+      if (wrote != nullptr && wrote->node == "quote")
+        events.handle().cancel(); // from any thread; the loop then ends with an error
+    }
+  } catch (const ss::graph_error& e) {
+    // e.code() == ss::graph_errc::cancelled
+  }
+  const auto cancelled = events.result(); // cancelled.state.price == 30
+  // Later, engine.invoke(graph, ss::resume(), config) runs `pay`.
+  //! [cancel]
+  is_slow = false;
+  const auto done = engine.invoke(graph, ss::resume(), config);
+  BOOST_TEST(cancelled.error.has_value());
+  BOOST_TEST((cancelled.error->code == ss::graph_errc::cancelled));
+  BOOST_TEST(cancelled.state.price == 30);
+  BOOST_TEST(done.state.total == 30);
+
+  // Destroying the range cancels the run, too.
+  is_slow = true;
+  config.thread_id = "order-21";
+  for (const auto& event : engine.stream(graph, order{.item = "a lamp"}, config))
+    if (std::holds_alternative<ss::update_event>(event))
+      break;
+  is_slow = false;
+  BOOST_TEST(engine.invoke(graph, ss::resume(), config).state.total == 30);
+}
+
+BOOST_AUTO_TEST_CASE(copied_state_drops_wrong_answer) {
+  auto engine = ss::engine{{.workers = 1}};
+  const auto graph = shop().compile({.checkpointer = ss::memory_checkpointer()});
+  auto config = ss::run_config{};
+  config.thread_id = "order-22";
+  engine.invoke(graph, order{.item = "a lamp"}, config);
+  //! [wrong_answer]
+  auto failed = engine.try_invoke(graph, ss::resume("yes"), config); // `approve` needs a boolean
+  failed = engine.try_invoke(graph, ss::resume(true), config); // fails, too: it gets "yes" again
+
+  engine.copy_state(graph, config);                                 // drops the answer
+  const auto again = engine.invoke(graph, ss::resume(), config);    // `approve` asks again
+  const auto done = engine.invoke(graph, ss::resume(true), config); // done.state.total == 30
+  //! [wrong_answer]
+  BOOST_REQUIRE(failed.error.has_value());
+  BOOST_TEST(failed.error->node == "approve");
+  BOOST_TEST(again.interrupts.size() == 1U);
+  BOOST_TEST(done.state.total == 30);
 }
 
 BOOST_AUTO_TEST_CASE(body_reads_run_deadline_from_runtime) {
