@@ -397,7 +397,7 @@ make_cache_key(layout_ref layout, std::vector<std::uint32_t> reads, shared_objec
           payload != nullptr ? (*payload)->get() : nb::object(layout->read(values, reads));
       const auto scope = engine_scope{"the key of a CachePolicy"};
       if (!key)
-        return to_canonical_text(to_stored(input, "the input of the node"));
+        return to_canonical_text(to_stored(input, "the input of the node", types().pack_key));
       const auto made = nb::borrow(key.get())(input);
       if (PyBytes_Check(made.ptr()))
         return {PyBytes_AsString(made.ptr()), static_cast<std::size_t>(PyBytes_Size(made.ptr()))};

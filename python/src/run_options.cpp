@@ -158,6 +158,7 @@ constexpr auto type_members = std::to_array<std::pair<const char*, PyObject * pa
      {"store", &package_types::store},
      {"item", &package_types::item},
      {"pack", &package_types::pack},
+     {"pack_key", &package_types::pack_key},
      {"unpack", &package_types::unpack},
      {"coroutine", &package_types::coroutine}});
 

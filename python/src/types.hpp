@@ -17,6 +17,7 @@ struct package_types {
   PyObject* store = nullptr;     ///< makes a Store of a native one
   PyObject* item = nullptr;      ///< an item of a store
   PyObject* pack = nullptr;      ///< packs a value for a checkpoint
+  PyObject* pack_key = nullptr;  ///< as `pack`, with the same result for equal values
   PyObject* unpack = nullptr;    ///< the reverse of `pack`
   PyObject* coroutine = nullptr; ///< the class of coroutines
 };

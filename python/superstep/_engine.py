@@ -69,6 +69,7 @@ _superstep.set_types(
         "store": store_of,
         "item": Item,
         "pack": _stored.pack,
+        "pack_key": _stored.pack_key,
         "unpack": _stored.unpack,
         "coroutine": CoroutineType,
     }

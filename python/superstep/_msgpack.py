@@ -19,14 +19,17 @@ OfExtension = Callable[[int, Any], Any]
 DEPTH_MAX = 200
 
 
-def pack(value: Any, to_extension: ToExtension) -> bytes:
-    """Returns the packed form of a value. Raises ValueError if it is nested too deeply."""
+def pack(value: Any, to_extension: ToExtension, sorts: bool = False) -> bytes:
+    """Returns the packed form of a value. Raises ValueError if it is nested too deeply.
+
+    ``sorts`` sorts the items of dicts by the packed forms of their keys.
+    """
     out = bytearray()
-    _pack(out, value, to_extension, 0)
+    _pack(out, value, to_extension, 0, sorts)
     return bytes(out)
 
 
-def _pack(out: bytearray, value: Any, other: ToExtension, depth: int) -> None:
+def _pack(out: bytearray, value: Any, other: ToExtension, depth: int, sorts: bool) -> None:
     if depth > DEPTH_MAX:
         raise ValueError(f"the value has more than {DEPTH_MAX} nested objects")
     kind = type(value)
@@ -48,19 +51,22 @@ def _pack(out: bytearray, value: Any, other: ToExtension, depth: int) -> None:
     elif kind is list:
         _head(out, len(value), (0x90, 16), (None, 0xDC, 0xDD))
         for item in value:
-            _pack(out, item, other, depth + 1)
+            _pack(out, item, other, depth + 1, sorts)
     elif kind is dict:
         _head(out, len(value), (0x80, 16), (None, 0xDE, 0xDF))
-        for key, item in value.items():
-            _pack(out, key, other, depth + 1)
-            _pack(out, item, other, depth + 1)
+        items: Any = value.items()
+        if sorts:
+            items = sorted(items, key=lambda pair: pack(pair[0], other, True))
+        for key, item in items:
+            _pack(out, key, other, depth + 1, sorts)
+            _pack(out, item, other, depth + 1, sorts)
     else:
         code, content = other(value)
         if code is None:
-            _pack(out, content, other, depth + 1)
+            _pack(out, content, other, depth + 1, sorts)
             return
         data = bytearray()
-        _pack(data, content, other, depth + 1)
+        _pack(data, content, other, depth + 1, sorts)
         _head(out, len(data), None, (0xC7, 0xC8, 0xC9))
         out.append(code)
         out += data

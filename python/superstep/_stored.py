@@ -23,17 +23,27 @@ _MODEL = 5  # pydantic
 
 
 class _Form:  # a NamedTuple would compile its annotations when the package is imported
-    """How objects of a class are stored."""
+    """How objects of a class are stored.
 
-    __slots__ = ("code", "dump", "load", "method")
+    ``keywords`` returns the arguments for objects that ``dump`` would not store exactly, and None for
+    other objects.
+    """
+
+    __slots__ = ("code", "dump", "load", "method", "keywords")
 
     def __init__(
-        self, code: int, dump: Callable[[Any], Any], load: Callable[[Any], Any], method: str = ""
+        self,
+        code: int,
+        dump: Callable[[Any], Any],
+        load: Callable[[Any], Any],
+        method: str = "",
+        keywords: "Callable[[Any], dict[str, Any] | None]" = lambda _: None,
     ) -> None:
         self.code = code
         self.dump = dump
         self.load = load
         self.method = method
+        self.keywords = keywords
 
 
 Name = tuple[str, str]
@@ -155,8 +165,17 @@ def _add_standard() -> None:
     import zoneinfo
 
     one = _ONE_ARGUMENT
-    for made in (tuple, collections.deque):
-        _register(made, _Form(one, list, made))
+    _register(tuple, _Form(one, list, tuple))
+    deque = collections.deque
+    _register(
+        deque,
+        _Form(
+            one,
+            list,
+            lambda c: deque(**c) if isinstance(c, dict) else deque(c),
+            keywords=lambda o: None if o.maxlen is None else {"iterable": list(o), "maxlen": o.maxlen},
+        ),
+    )
     for unordered in (set, frozenset):
         _register(unordered, _Form(one, _sorted, unordered))
     _register(int, _Form(one, str, int))
@@ -167,9 +186,9 @@ def _add_standard() -> None:
         ipaddress.IPv6Address,
         ipaddress.IPv4Network,
         ipaddress.IPv6Network,
-        zoneinfo.ZoneInfo,
     ):
         _register(named, _Form(one, str, named))
+    _register(zoneinfo.ZoneInfo, _Form(one, _zone_key, zoneinfo.ZoneInfo))
     _register(uuid.UUID, _Form(one, lambda o: o.hex, uuid.UUID))
     for path in (pathlib.Path, type(pathlib.Path()), pathlib.PurePosixPath, pathlib.PureWindowsPath):
         _register(path, _Form(one, str, path))
@@ -181,9 +200,7 @@ def _add_standard() -> None:
     pattern = _Form(_ARGUMENTS, lambda o: [o.pattern, o.flags], lambda a: re.compile(*a))
     _register(re.Pattern, pattern, ("re", "compile"))
     for moment in (datetime.datetime, datetime.time):
-        _register(
-            moment, _Form(_METHOD, lambda o: o.isoformat(), moment.fromisoformat, "fromisoformat")
-        )
+        _register(moment, _moment_form(moment))
     date = datetime.date
     _register(date, _Form(_ARGUMENTS, lambda o: [o.year, o.month, o.day], lambda a: date(*a)))
     delta = datetime.timedelta
@@ -194,9 +211,40 @@ def _add_standard() -> None:
     _register(zone, _Form(_ARGUMENTS, lambda o: list(o.__getinitargs__()), lambda a: zone(*a)))
 
 
+def _zone_key(zone: Any) -> str:
+    if zone.key is None:
+        raise TypeError("a ZoneInfo without a key cannot be stored in a checkpoint")
+    key: str = zone.key
+    return key
+
+
+def _moment_form(cls: Any) -> _Form:
+    """Returns how a datetime or time is stored: as its ISO text, unless this would lose its time zone,
+    the name of the zone, or the fold."""
+    import datetime
+
+    names = ["hour", "minute", "second", "microsecond", "tzinfo", "fold"]
+    if cls is datetime.datetime:
+        names = ["year", "month", "day", *names]
+
+    def keywords(moment: Any) -> "dict[str, Any] | None":
+        zone = moment.tzinfo
+        arguments: Any = getattr(zone, "__getinitargs__", tuple)()  # the offset, and the name if any
+        is_plain = zone is None or type(zone) is datetime.timezone and len(arguments) == 1
+        return None if is_plain and not moment.fold else {name: getattr(moment, name) for name in names}
+
+    return _Form(
+        _METHOD,
+        lambda o: o.isoformat(),
+        lambda c: cls(**c) if isinstance(c, dict) else cls.fromisoformat(c),
+        "fromisoformat",
+        keywords,
+    )
+
+
 def _sorted(items: Any) -> list[Any]:
     """Returns the items of a set, in the same order for equal sets: caches compare stored forms."""
-    return sorted(items, key=lambda item: _msgpack.pack(item, _to_extension))
+    return sorted(items, key=lambda item: _msgpack.pack(item, _to_extension, True))
 
 
 def _plain(value: Any) -> Any:
@@ -238,6 +286,9 @@ def _to_extension(value: Any) -> "tuple[int | None, Any]":
             f"register the class with superstep.storable()"
         )
     name = ("re", "compile") if type(value).__name__ == "Pattern" else _name_of(type(value))
+    keywords = form.keywords(value)
+    if keywords is not None:
+        return _KEYWORDS, [*name, keywords]
     content = [*name, form.dump(value)]
     return form.code, [*content, form.method] if form.method else content
 
@@ -254,11 +305,16 @@ def _of_extension(code: int, content: Any) -> Any:
     return load(content[2])
 
 
-def pack(value: Any, where: str) -> "str | None":
+def pack_key(value: Any, where: str) -> "str | None":
+    """Returns what pack() returns, with all dicts sorted: equal values have the same form."""
+    return pack(value, where, True)
+
+
+def pack(value: Any, where: str, sorts: bool = False) -> "str | None":
     """Returns the stored form of a value that is not JSON, as base64.
 
     None: the value is stored as its base class, str, int, float, list or dict. ``where`` names the
-    value in errors.
+    value in errors. ``sorts`` sorts the keys of dicts.
     """
     import binascii
 
@@ -267,7 +323,7 @@ def pack(value: Any, where: str) -> "str | None":
     if plain is not value and _is_json(plain):
         return None
     try:
-        packed = _msgpack.pack(plain, _to_extension)
+        packed = _msgpack.pack(plain, _to_extension, sorts)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{where}: {error}") from None
     return binascii.b2a_base64(packed, newline=False).decode()
