@@ -53,6 +53,7 @@ private:
   nb::dict from_;
 };
 
+/// Returns an event of `updates`. The update of a node that has written nothing is None.
 nb::object updated_fields(const update_event& e) {
   if (e.interrupts)
     return interrupts_object(*e.interrupts);
@@ -65,9 +66,8 @@ nb::object updated_fields(const update_event& e) {
   }
   if (const auto* const response = e.wrote<&chat_state::structured_response>())
     fields["structured_response"] = to_python(*response);
-  auto out = nb::dict();
-  out[to_python(std::string_view{e.node})] = fields;
-  return out;
+  return update_object(e.node, e.writes.empty() ? nb::object(nb::none()) : nb::object(fields),
+                       e.is_cached);
 }
 
 /// Returns an event as (mode, payload).

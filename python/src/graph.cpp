@@ -105,14 +105,15 @@ nb::object result_object(const graph_layout& layout, const detail::raw_result& r
 }
 
 /// Returns the writes of a node as a dict. If it has written a key more than once, as a list with a
-/// dict for each write, as `map_output_updates` in LangGraph.
+/// dict for each write; if it has written none, as None. As `map_output_updates` in LangGraph.
 nb::object written_object(const graph_layout& layout, const write_list& writes) {
   auto fields = nb::dict();
   auto each = nb::list();
   for (const auto& w : writes)
     if (const auto* const written = w.content.get_if<value_write>()) {
       const auto key = layout.channels[w.channel].key.get();
-      const auto object = written->content->get();
+      const auto inner = written->content->get();
+      const auto object = w.overwrite ? nb::borrow(types().overwrite)(inner) : inner;
       fields[key] = object;
       auto one = nb::dict();
       one[key] = object;
@@ -121,13 +122,14 @@ nb::object written_object(const graph_layout& layout, const write_list& writes) 
   return nb::len(fields) == nb::len(each) ? nb::object(fields) : nb::object(each);
 }
 
+  if (nb::len(each) == 0)
+    return nb::none();
 nb::object updates_object(const graph_layout& layout, const detail::run_event& e) {
   if (e.interrupts)
     return interrupts_object(*e.interrupts);
-  auto out = nb::dict();
-  out[to_python(std::string_view{e.node})] =
-      e.table == nullptr ? written_object(layout, e.writes) : nb::object(nb::dict());
-  return out;
+  return update_object(
+      e.node, e.table == nullptr ? written_object(layout, e.writes) : nb::object(nb::none()),
+      e.is_cached);
 }
 
 /// Returns an event as (mode, payload).

@@ -50,6 +50,17 @@ nb::dict interrupts_object(const std::vector<interrupt>& interrupts) {
   return out;
 }
 
+nb::dict update_object(std::string_view node, nb::handle update, bool is_cached) {
+  auto out = nb::dict();
+  out[to_python(node)] = update;
+  if (is_cached) {
+    auto about = nb::dict();
+    about["cached"] = true;
+    out["__metadata__"] = about;
+  }
+  return out;
+}
+
 void queue_sink::push(detail::run_event e) {
   room_->unread.fetch_add(1);
   to_.queue->put(to_.tag, [make = make_, room = room_,

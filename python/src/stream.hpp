@@ -24,6 +24,11 @@ namespace superstep::python {
 /// Returns the event of an interrupt: {"__interrupt__": […]}. The caller holds the GIL.
 [[nodiscard]] nb::dict interrupts_object(const std::vector<interrupt>& interrupts);
 
+/// Returns an event of `updates`: {node: update}, marked as in LangGraph if the node has not run.
+/// The caller holds the GIL.
+/// @param is_cached see update_event::is_cached
+[[nodiscard]] nb::dict update_object(std::string_view node, nb::handle update, bool is_cached);
+
 /// Puts the events of a run into a result_queue, and pauses the run while Python does not read
 /// them.
 class queue_sink final : public detail::event_sink {
