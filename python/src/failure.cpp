@@ -8,6 +8,8 @@
 #include <superstep/checkpoint/checkpointer.hpp>
 
 #include <array>
+#include <string_view>
+#include <utility>
 
 namespace superstep::python {
 
@@ -80,19 +82,39 @@ nb::object cause_of(const std::exception_ptr& cause, nb::object (python_failure:
   }
 }
 
+/// Adds a note to an exception, unless it has the same one: from an earlier run that has raised it.
 void add_note(nb::handle exception, const std::string& text) {
   try {
-    exception.attr("add_note")(to_python(std::string_view{text}));
+    const auto note = to_python(std::string_view{text});
+    const auto notes = nb::getattr(exception, "__notes__", nb::none());
+    if (notes.is_none() || PySequence_Contains(notes.ptr(), note.ptr()) == 0)
+      exception.attr("add_note")(note);
+    PyErr_Clear();              // of notes that are not a list
   } catch (nb::python_error&) { // the class does not accept attributes; the note is not essential
   }
 }
 
+/// Advice in errors of the C++ library, and what it is for users of the package.
+constexpr auto advice = std::to_array<std::pair<std::string_view, std::string_view>>(
+    {{"run_config::thread_id", "thread_id"},
+     {" in run_config or in the agent file", ""},
+     {"compile_options::checkpointer", "the argument checkpointer of compile() or create_agent()"},
+     {"set compile_options::convert, rename", "rename"},
+     {"; a run may also take it over (thread_options::on_busy)", ""}});
+
+/// Returns an error of the C++ library with the names of the package's options.
+nb::object text_for_python(std::string text) {
+  for (const auto& [own, python] : advice)
+    if (const auto at = text.find(own); at != std::string::npos)
+      text.replace(at, own.size(), python);
+  return to_python(std::string_view{text});
+}
+
 nb::object run_error_of(const run_error& failed) {
   if (run_error_type == nullptr) // the process ends
-    return nb::borrow(PyExc_RuntimeError)(to_python(std::string_view{failed.text}));
+    return nb::borrow(PyExc_RuntimeError)(text_for_python(failed.text));
   const auto type = nb::borrow(run_error_type);
-  return type(to_python(std::string_view{failed.text}),
-              to_python(std::string_view{to_string(failed.code)}),
+  return type(text_for_python(failed.text), to_python(std::string_view{to_string(failed.code)}),
               to_python(std::string_view{failed.node}), failed.step);
 }
 

@@ -130,3 +130,21 @@ def test_stores_search_without_a_query() -> None:
 def test_middleware_names_the_wrong_argument(call: Callable[[], Any], text: str) -> None:
     with pytest.raises(TypeError, match=text):
         call()
+
+
+def test_errors_name_the_options_of_the_package() -> None:
+    graph = ss.Graph({"n": None}).add("a", lambda s: None).edge(ss.START, "a").edge("a", "a")
+    app, saved = graph.compile(), graph.compile(checkpointer=ss.memory_checkpointer())
+    no_checkpointer = "set the argument checkpointer of compile"
+    calls: list[tuple[Any, str]] = [
+        (lambda: app.invoke({"n": 1}, recursion_limit=2), r"Raise recursion_limit, or check"),
+        (lambda: saved.invoke({"n": 1}), "set thread_id"),
+        (lambda: app.get_state("1"), no_checkpointer),
+        (lambda: app.update_state("1", {"n": 1}), no_checkpointer),
+        (lambda: app.invoke(ss.Command(resume=1)), no_checkpointer),
+        (lambda: ss.create_agent(lambda m, t: "x").get_state("1"), no_checkpointer),
+    ]
+    for call, text in calls:
+        with pytest.raises(Exception, match=text) as raised:
+            call()
+        assert "::" not in str(raised.value)
