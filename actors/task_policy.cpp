@@ -9,6 +9,7 @@
 #include "call_setup.hpp"
 #include "coordinator.hpp"
 #include "run_events.hpp"
+#include "runtime/final_failure.hpp"
 #include "runtime/retry_policy.hpp"
 #include "simulation.hpp"
 #include "task_records.hpp"
@@ -392,22 +393,28 @@ void task_policy::task_ended(run& r, std::uint32_t number, node_output&& output)
   r.step.record(number, std::move(output));
 }
 
-void task_policy::task_failed(run& r, std::uint32_t number, const body_input& input,
-                              node_output&& written, run_error error) {
+/// Schedules another attempt of a failed task, or handles its failure. Returns false if the node
+/// has no option for that.
+bool task_policy::recover(run& r, std::uint32_t number, const body_input& input, run_error& error) {
   if (retry(r, number, error))
-    return;
+    return true;
   const auto& handler = r.table().node(r.step.tasks[number].node).options.on_failure;
   if (handler && input.table != nullptr) {
     try {
       if (auto instead = handler(input, error)) {
         task_ended(r, number, std::move(*instead));
-        return;
+        return true;
       }
     } catch (...) { // the handler is user code; its exception is added to the run's error
       error.text += "; its on_failure function failed too: " + describe(std::current_exception());
     }
   }
-  if (begin_handler(r, number, error))
+  return begin_handler(r, number, error);
+}
+
+void task_policy::task_failed(run& r, std::uint32_t number, const body_input& input,
+                              node_output&& written, run_error error) {
+  if (!detail::is_final_failure(error.cause) && recover(r, number, input, error))
     return;
   if (r.thread)
     record_in_thread(r, number, &written, &error);

@@ -59,6 +59,8 @@ private:
   void task_failed(run& r, std::uint32_t number, const body_input& input, node_output&& written,
                    run_error error);
   void settle(run& r) noexcept;
+  [[nodiscard]] bool recover(run& r, std::uint32_t number, const body_input& input,
+                             run_error& error);
   [[nodiscard]] bool retry(run& r, std::uint32_t number, run_error& error);
   [[nodiscard]] bool begin_handler(run& r, std::uint32_t number, const run_error& error);
   void detach(run& r, call& c, call_phase to);

@@ -138,6 +138,11 @@ python_failure::python_failure(nb::handle exception)
     : std::runtime_error{describe_exception(exception)}, exception_{exception},
       is_worth_a_retry_{is_transient(exception)} {}
 
+reducer_failure::reducer_failure(nb::handle exception, const std::string& channel)
+    : python_failure{exception} {
+  add_note(exception, "in the reducer of '" + channel + '\'');
+}
+
 nb::object python_failure::take() const {
   auto out = exception_ ? nb::object(nb::borrow(exception_.get())) : nb::object{};
   exception_.clear();

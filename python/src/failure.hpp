@@ -2,6 +2,7 @@
 #pragma once
 
 #include "objects.hpp"
+#include "runtime/final_failure.hpp"
 
 #include <superstep/runtime/graph_error.hpp>
 
@@ -31,6 +32,14 @@ public:
 private:
   shared_object exception_;
   bool is_worth_a_retry_;
+};
+
+/// An exception of a reducer. It ends the run: in LangGraph, reducers are called between the steps.
+class reducer_failure final : public python_failure, public superstep::detail::final_failure {
+public:
+  /// Stores an exception with its traceback, and adds a note that names the channel. The caller
+  /// holds the GIL.
+  reducer_failure(nb::handle exception, const std::string& channel);
 };
 
 /// Raises the failure of a run as an exception of Python: that of the node, with a note that names

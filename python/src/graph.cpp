@@ -93,7 +93,10 @@ nb::object result_object(const graph_layout& layout, const detail::raw_result& r
   if (raw.state) {
     try {
       state = layout.read(layout.values_of(*raw.state));
-    } catch (nb::python_error& e) { // a reducer raised
+    } catch (const reducer_failure& e) {
+      if (!raw.error)
+        return nb::make_tuple("failed", nb::dict(), nb::list(), e.take(), raw.stats.steps);
+    } catch (nb::python_error& e) { // a reducer raised SystemExit, for example
       if (!raw.error)
         return nb::make_tuple("failed", nb::dict(), nb::list(), nb::borrow(e.value()),
                               raw.stats.steps);
@@ -119,11 +122,11 @@ nb::object written_object(const graph_layout& layout, const write_list& writes) 
       one[key] = object;
       each.append(one);
     }
+  if (nb::len(each) == 0)
+    return nb::none();
   return nb::len(fields) == nb::len(each) ? nb::object(fields) : nb::object(each);
 }
 
-  if (nb::len(each) == 0)
-    return nb::none();
 nb::object updates_object(const graph_layout& layout, const detail::run_event& e) {
   if (e.interrupts)
     return interrupts_object(*e.interrupts);

@@ -97,7 +97,7 @@ void graph_layout::combine(std::vector<write>& writes, values& from) const {
     if (w.overwrite || of.rule == value_rule::last || held == nullptr) {
       held = written.content;
     } else {
-      const auto made = nb::borrow(of.reducer->function.get())(held->get(), written.content->get());
+      const auto made = call_reducer(*of.reducer, held->get(), written.content->get());
       auto combined = make_value(made, stores_values ? "state['" + of.name + "']" : std::string{});
       if (count[w.channel] == 1) {
         written.base = held;

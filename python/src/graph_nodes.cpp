@@ -243,10 +243,23 @@ write_list sent_channels(const graph_layout& child, const value_ref& sent) {
   return {std::make_move_iterator(writes.begin()), std::make_move_iterator(writes.end())};
 }
 
+/// Runs a subgraph. The failure of one of its reducers is a failure of the node, which may be
+/// retried and handled.
+task<detail::nested_outcome> run_subgraph(detail::call_services* services,
+                                          detail::program_ptr program, write_list input) {
+  auto running = detail::run_nested(services, std::move(program), std::move(input));
+  try {
+    auto ended = co_await running;
+    co_return ended;
+  } catch (const reducer_failure& e) {
+    throw python_failure{e};
+  }
+}
+
 /// Runs a subgraph, and returns the values at its end of the channels that its parent has too.
 task<write_list> run_child(detail::call_services* services, layout_ref parent, layout_ref child,
                            detail::program_ptr program, write_list input) {
-  auto running = detail::run_nested(services, program, std::move(input));
+  auto running = run_subgraph(services, program, std::move(input));
   auto ended = co_await running;
   if (ended.to_parent)
     throw detail::called_parent{std::move(ended.to_parent), program->name()};

@@ -297,5 +297,15 @@ NB_MODULE(_superstep, m) {
   add_lang_threads(m);
   add_program(m);
   m.def("forget_package", &forget_all);
+  nb::register_exception_translator([](const std::exception_ptr& from, void*) {
+    try {
+      std::rethrow_exception(from);
+    } catch (const python_failure& e) { // of a reducer, in the conversion of a state
+      const auto exception = e.take();
+      if (!exception.is_valid())
+        throw;
+      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+    }
+  });
   members = PyDict_Copy(own);
 }

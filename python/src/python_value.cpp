@@ -31,6 +31,16 @@ nb::object copy_of(PyObject* object) {
 
 } // namespace
 
+nb::object call_reducer(const python_reducer& by, nb::handle old, nb::handle written) {
+  try {
+    return nb::borrow(by.function.get())(old, written);
+  } catch (nb::python_error& e) {
+    if (!e.matches(PyExc_Exception)) // for the program, or of interrupt()
+      throw;
+    throw reducer_failure{e.value(), by.channel};
+  }
+}
+
 python_value::python_value(nb::handle object, std::optional<json::value> stored)
     : object_{nb::object(nb::borrow(object)).release().ptr()}, stored_{std::move(stored)} {}
 
@@ -72,7 +82,7 @@ void python_value::combine() {
     return; // another thread has combined them
   auto combined = base->get();
   for (const auto& w : writes)
-    combined = nb::borrow(reducer_->function.get())(combined, w->get());
+    combined = call_reducer(*reducer_, combined, w->get());
   if (object_ == nullptr)
     object_ = combined.release().ptr();
   // The copies above are destroyed without the lock, because finalizers are arbitrary code.

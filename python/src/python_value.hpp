@@ -26,6 +26,9 @@ struct python_reducer {
   std::string channel; ///< name of its channel, for errors
 };
 
+/// Calls a reducer. Throws reducer_failure for its exception. Needs the GIL.
+[[nodiscard]] nb::object call_reducer(const python_reducer& by, nb::handle old, nb::handle written);
+
 /// A value of a channel: a Python object, its JSON form, or writes that a reducer has yet to
 /// combine.
 ///
@@ -48,8 +51,8 @@ public:
   python_value(value_ref base, std::vector<value_ref> writes, std::shared_ptr<python_reducer> by);
   ~python_value();
 
-  /// Returns the object; calls the reducer if necessary. Needs the GIL. Throws what the reducer
-  /// raises.
+  /// Returns the object; calls the reducer if necessary. Needs the GIL. Throws reducer_failure if
+  /// the reducer raises an exception.
   [[nodiscard]] nb::object get();
   /// Returns the JSON form: the stored one, or else a new one of the object, for which it waits for
   /// the GIL. Throws checkpoint_error{not_storable} with the type of a value that has none.

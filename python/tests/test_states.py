@@ -139,6 +139,17 @@ def test_graphs_reject_the_stream_mode_of_agents() -> None:
             list(graph.stream({}, stream_mode=mode))
 
 
+def test_nodes_pass_on_messages_of_agents() -> None:
+    agent = ss.create_agent(lambda messages, tools: "hi")
+
+    def ask(state: Any) -> None:
+        for message, _ in agent.stream("x", stream_mode="messages"):
+            ss.emit(message)
+
+    events: list[Any] = list(one_node({"n": None}, ask).stream({}, stream_mode="custom"))
+    assert events[-1]["content"] == "hi"
+
+
 def test_results_of_agents_are_read_as_dicts() -> None:
     result = ss.create_agent(lambda messages, tools: "hi").invoke("x")
     assert (list(result), len(result), result.keys()) == (["messages"], 1, ["messages"])
