@@ -223,16 +223,16 @@ BOOST_DATA_TEST_CASE(prompt_is_sent_to_model_but_not_stored, data::make(versions
 BOOST_DATA_TEST_CASE(functions_of_the_options_may_take_the_state_alone, data::make(versions),
                      version) {
   auto hooked = 0;
-  const auto got = run({ai_message("done")}, {}, version,
-                       [&](react_agent_options<chat_state>& o, run_config&) {
-                         o.prompt = [](const chat_state& s) {
-                           auto all = message_list{system_message("Be brief.")};
-                           for (const auto& m : s.messages)
-                             all.push_back(m);
-                           return all;
-                         };
-                         o.pre_model_hook = [&hooked](const chat_state&) { ++hooked; };
-                       });
+  const auto got =
+      run({ai_message("done")}, {}, version, [&](react_agent_options<chat_state>& o, run_config&) {
+        o.prompt = [](const chat_state& s) {
+          auto all = message_list{system_message("Be brief.")};
+          for (const auto& m : s.messages)
+            all.push_back(m);
+          return all;
+        };
+        o.pre_model_hook = [&hooked](const chat_state&) { ++hooked; };
+      });
   BOOST_REQUIRE(!got.ended.error);
   BOOST_TEST(hooked == 1);
   const auto asked = got.model->asked();

@@ -270,11 +270,12 @@ BOOST_AUTO_TEST_CASE(parent_command_of_typed_child_reaches_graph_of_calling_body
   });
   inner.edge(ss::start, "says");
   auto g = ss::graph<routed>{};
-  g.add("calls", [child = inner.compile()](const routed& in,
-                                           ss::runtime rt) -> ss::task<ss::update<routed>> {
-    auto running = rt.invoke(child, in);
-    co_return ss::set<&routed::log>((co_await running).log);
-  });
+  g.add(
+      "calls",
+      [child = inner.compile()](const routed& in, ss::runtime rt) -> ss::task<ss::update<routed>> {
+        auto running = rt.invoke(child, in);
+        co_return ss::set<&routed::log>((co_await running).log);
+      });
   g.add("m", [](const routed&) { return ss::set<&routed::log>({"m"}); });
   g.edge(ss::start, "calls");
   auto e = ss::engine{{.workers = 1}};

@@ -11,8 +11,8 @@ namespace superstep::detail {
 
 /// A function of the state alone, where a function of the state and the runtime is expected.
 template <class F, class State>
-concept state_only = std::invocable<const F&, const State&> &&
-                     !std::invocable<const F&, const State&, runtime>;
+concept state_only =
+    std::invocable<const F&, const State&> && !std::invocable<const F&, const State&, runtime>;
 
 /// Makes a function of the state and the runtime from a function of the state alone.
 template <class State, class F>
