@@ -158,7 +158,7 @@ namespace {
 
 /// Takes the result of the body's coroutine. A command to the parent ends the body like an
 /// exception and is then its result.
-void take_result(const body_input& input, detail::body_task&& ended, node_output& out) {
+void take_result(const body_input& input, detail::body_task ended, node_output& out) {
   const auto& body = *input.table->node(input.node).body;
   try {
     body.finish(ended, input, out);
