@@ -28,7 +28,21 @@ bool starts_with_scheme(std::string_view text, std::string_view scheme) noexcept
 }
 
 bool is_plain(char c) noexcept {
-  return c > ' ' && c != 0x7f;
+  return static_cast<unsigned char>(c) > ' ' && c != 0x7f;
+}
+
+/// Returns the text with each byte above 127 as %XX, as browsers send it (RFC 3987, 3.1).
+std::string escaped(std::string_view text) {
+  static constexpr auto digits = std::string_view{"0123456789ABCDEF"};
+  auto out = std::string{};
+  for (const auto c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80)
+      out += c;
+    else
+      out.append({'%', digits[byte >> 4U], digits[byte & 15U]});
+  }
+  return out;
 }
 
 /// Whether a character may be part of a host name or an IPv4 address. Bytes above 127 are rejected,
@@ -111,7 +125,7 @@ result<url> parse_url(std::string_view text) {
     return bad_url(text, why);
   auto target = rest.substr(end);
   target = target.substr(0, target.find('#'));
-  out.target = target.starts_with('/') ? std::string{target} : '/' + std::string{target};
+  out.target = (target.starts_with('/') ? "" : "/") + escaped(target);
   return out;
 }
 

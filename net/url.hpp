@@ -24,7 +24,8 @@ struct url {
 };
 
 /// Parses a URL (RFC 3986). Fails for schemes other than http and https, a missing host, blanks and
-/// control characters. Also fails for a user name or password, because it would appear in logs.
+/// control characters. Bytes above 127 of path and query become %XX. Also fails for a user name or
+/// password, because it would appear in logs.
 [[nodiscard]] result<url> parse_url(std::string_view text);
 
 } // namespace superstep

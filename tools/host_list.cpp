@@ -18,6 +18,23 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+/// Removes the segments `.` and `..` from an absolute path (RFC 3986, 5.2.4).
+std::string without_dots(std::string_view path) {
+  auto out = std::string{};
+  while (!path.empty()) {
+    const auto segment = path.substr(0, path.find('/', 1)); // with the slash before it
+    path.remove_prefix(segment.size());
+    const auto is_up = segment == "/..";
+    if (is_up)
+      out.resize(out.empty() ? 0 : out.rfind('/'));
+    if (!is_up && segment != "/.")
+      out += segment;
+    else if (path.empty())
+      out += '/';
+  }
+  return out;
+}
+
 } // namespace
 
 result<host_list> host_list::make(const std::vector<std::string>& patterns) {
@@ -70,12 +87,16 @@ std::string redirect_target(const url& base, std::string_view location) {
   if (location.starts_with("//"))
     return scheme + std::string{location};
   const auto origin = scheme + "//" + base.authority();
-  if (location.starts_with('/'))
-    return origin + std::string{location};
+  if (location.empty() || location.starts_with('#'))
+    return origin + base.target;
   const auto path = base.target.substr(0, base.target.find('?'));
   if (location.starts_with('?'))
     return origin + path + std::string{location};
-  return origin + path.substr(0, path.rfind('/') + 1) + std::string{location};
+  const auto end = std::min(location.find_first_of("?#"), location.size());
+  const auto folder =
+      location.starts_with('/') ? std::string{} : path.substr(0, path.rfind('/') + 1);
+  return origin + without_dots(folder + std::string{location.substr(0, end)}) +
+         std::string{location.substr(end)};
 }
 
 } // namespace superstep::detail

@@ -30,6 +30,9 @@ const auto good_cases = std::vector<good_case>{
     {"http://127.0.0.1:8080/v1", "127.0.0.1", 8080, "/v1", "127.0.0.1:8080"},
     {"https://[::1]:444/x", "::1", 444, "/x", "[::1]:444"},
     {"http://host?q", "host", 80, "/?q", "host"},
+    {"http://host/stra\u00dfe?q=\u20ac#\u00e4", "host", 80, "/stra%C3%9Fe?q=%E2%82%AC", "host"},
+    {"http://host/%C3%9F", "host", 80, "/%C3%9F", "host"},
+    {"http://host?\xff", "host", 80, "/?%FF", "host"},
 };
 
 const auto bad_cases = std::vector<std::string_view>{
@@ -51,6 +54,8 @@ const auto bad_cases = std::vector<std::string_view>{
     "http://[::1",
     "http://[x]/",
     "http://ho\"st/",
+    "http://stra\u00dfe.org/",
+    "http://host/\x7f",
 };
 
 } // namespace
@@ -70,6 +75,12 @@ BOOST_DATA_TEST_CASE(invalid_url_is_rejected_without_exposing_credentials,
   const auto parsed = superstep::parse_url(text);
   BOOST_REQUIRE(parsed.has_error());
   BOOST_TEST(parsed.error().text.find("secret") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(international_host_is_rejected_with_its_reason) {
+  const auto parsed = superstep::parse_url("http://stra\u00dfe.org/");
+  BOOST_TEST(parsed.error().text.find("the host contains an invalid character") !=
+             std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(find_header_ignores_case_and_returns_first_match) {

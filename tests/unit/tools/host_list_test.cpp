@@ -58,6 +58,16 @@ const auto redirects = std::vector<redirect_case>{
     {"http://a.org/x/y?q=/1", "z", "http://a.org/x/z"},
     {"http://a.org/x/y?q=1", "?p", "http://a.org/x/y?p"},
     {"http://a.org", "z", "http://a.org/z"},
+    {"http://a.org/x/y?q", "", "http://a.org/x/y?q"},
+    {"http://a.org/x/y?q", "#part", "http://a.org/x/y?q"},
+    {"http://a.org/x/y/z", "../w?p=/../1", "http://a.org/x/w?p=/../1"},
+    {"http://a.org/x/y/z", "./w/./v", "http://a.org/x/y/w/v"},
+    {"http://a.org/x/y/z", "..", "http://a.org/x/"},
+    {"http://a.org/x/y/z", ".", "http://a.org/x/y/"},
+    {"http://a.org/x/y/z", "../../../../w", "http://a.org/w"},
+    {"http://a.org/x", "/b/c/../d/./e#f", "http://a.org/b/d/e#f"},
+    {"http://a.org/x", "/b//../c..", "http://a.org/b/c.."},
+    {"http://a.org/x", "/..b/...", "http://a.org/..b/..."},
     {"http://a.org/x", "file:///etc/passwd", "file:///etc/passwd"},
 };
 
