@@ -259,7 +259,7 @@ bool has_wide_format(std::string_view query) {
   const auto all = tokens{query};
   auto formats = false;
   for (auto i = std::size_t{0}; i < all.size(); ++i)
-    formats = formats || all.at(i) == "printf" || all.at(i) == "format";
+    formats = formats || ((all.at(i) == "printf" || all.at(i) == "format") && all.at(i + 1) == "(");
   for (auto at = query.find('%'); formats && at != std::string_view::npos;
        at = query.find('%', at + 1)) {
     auto digits = std::size_t{0};

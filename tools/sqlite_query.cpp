@@ -32,6 +32,10 @@ struct closer {
 using database = std::unique_ptr<sqlite3, closer>;
 using statement = std::unique_ptr<sqlite3_stmt, closer>;
 
+/// The virtual tables that queries may use; SQLite also has a table for each allowed pragma. They
+/// only read, and take long only between calls of the progress handler.
+constexpr const char* modules[] = {"json_each", "json_tree", "fts5", nullptr};
+
 /// The authorizer, which SQLite calls for each action of a statement when it compiles the
 /// statement. The file is opened read-only as well. The authorizer also prevents ATTACH, temporary
 /// tables and settings.
@@ -45,8 +49,13 @@ int authorize(void*, int action, const char* name, const char* second, const cha
   case SQLITE_FUNCTION: // load_extension() is disabled by default
     // json_patch is denied, because it takes quadratic time in a single operation.
     return second && std::string_view{second} == "json_patch" ? SQLITE_DENY : SQLITE_OK;
+  case SQLITE_UPDATE:
+    // SQLite asks for this when it declares the columns of a virtual table. It rejects such a
+    // statement of a query itself, because the table of the schema cannot be modified.
+    return is("sqlite_master") ? SQLITE_OK : SQLITE_DENY;
   case SQLITE_PRAGMA:
-    return is("table_info") || is("table_list") || is("index_list") || is("foreign_key_list")
+    return is("table_info") || is("table_list") || is("index_list") || is("foreign_key_list") ||
+                   (is("data_version") && second == nullptr) // fts5 reads it
                ? SQLITE_OK
                : SQLITE_DENY;
   default:
@@ -137,6 +146,7 @@ result<database> open_database(const std::string& path, std::size_t value_bytes_
                    "PRAGMA query_only=1; PRAGMA temp_store=FILE; PRAGMA cache_size=-1024; "
                    "PRAGMA schema_version",
                    nullptr, nullptr, nullptr) != SQLITE_OK ||
+      sqlite3_drop_modules(raw, const_cast<const char**>(modules)) != SQLITE_OK ||
       !detail::replace_slow_functions(raw, watch))
     return error{is_short(raw) ? errc::shortage : errc::io_failed,
                  "'" + path + "': " + (raw ? sqlite3_errmsg(raw) : "no memory")};
@@ -166,6 +176,8 @@ result<statement> prepare(sqlite3* db, const std::string& query) {
     return refused(db);
   if (!one)
     return error{errc::invalid_argument, "the query is empty"};
+  if (sqlite3_stmt_readonly(one.get()) == 0)
+    return error{errc::invalid_argument, "the query writes; send a SELECT"};
   const auto tail =
       std::string_view{rest, static_cast<std::size_t>(query.data() + query.size() - rest)};
   // Stays null if only blanks and comments follow.

@@ -42,7 +42,11 @@ struct shop {
     BOOST_REQUIRE(sqlite3_open(path.c_str(), &db) == SQLITE_OK);
     const auto* sql = "CREATE TABLE item(name TEXT, price REAL, n INTEGER, picture BLOB);"
                       "INSERT INTO item VALUES('tea',2.5,3,x'00ff'),('cup',4.0,NULL,NULL),"
-                      "('pot \"big\"',18,1,NULL)";
+                      "('pot \"big\"',18,1,NULL);"
+                      "CREATE VIRTUAL TABLE page USING fts5(text);"
+                      "INSERT INTO page VALUES('green tea'),('blue cup');"
+                      "CREATE TABLE file(format TEXT);INSERT INTO file VALUES('pdf');"
+                      "CREATE VIRTUAL TABLE old USING fts4(text)";
     BOOST_REQUIRE(sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK);
     sqlite3_close(db);
   }
@@ -78,8 +82,18 @@ const auto good = std::vector<query_case>{
     {"WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM t WHERE i<3) SELECT sum(i) s FROM "
      "t",
      R"([{"s":6}])"},
-    {"SELECT name FROM sqlite_master", R"([{"name":"item"}])"},
+    {"SELECT name FROM sqlite_master", R"([{"name":"item"})"},
     {"PRAGMA table_info(item)", "[{\"cid\":0,"},
+    {"SELECT name FROM pragma_table_info('item') LIMIT 2", R"([{"name":"name"},{"name":"price"}])"},
+    {"SELECT value FROM json_each('[1,2]')", R"([{"value":1},{"value":2}])"},
+    {"SELECT fullkey FROM json_tree('{\"a\":[1]}')",
+     R"([{"fullkey":"$"},{"fullkey":"$.a"},{"fullkey":"$.a[0]"}])"},
+    {"SELECT text FROM page WHERE page MATCH 'tea'", R"([{"text":"green tea"}])"},
+    {"SELECT highlight(page, 0, '<', '>') AS h FROM page('cup') ORDER BY rank",
+     R"([{"h":"blue <cup>"}])"},
+    {"SELECT format FROM file WHERE format LIKE '%123456%' OR format IN ('pdf')",
+     R"([{"format":"pdf"}])"},
+    {"SELECT format('%d', 7) AS a, \"printf\"('%9999d', 7) IS NULL AS b", R"([{"a":"7","b":0}])"},
 };
 
 const auto bad = std::vector<query_case>{
@@ -96,8 +110,19 @@ const auto bad = std::vector<query_case>{
     {"ATTACH '/tmp/other.db' AS o", "not authorized"},
     {"PRAGMA query_only=0", "not authorized"},
     {"PRAGMA journal_mode=DELETE", "not authorized"},
-    {"VACUUM INTO '/tmp/copy.db'", "authoriz"},
+    {"VACUUM INTO '/tmp/copy.db'", "the query writes; send a SELECT"},
     {"SELECT load_extension('x')", "not authorized"},
+    {"UPDATE sqlite_master SET sql='x'", "may not be modified"},
+    {"INSERT INTO page VALUES('x')", "not authorized"},
+    {"INSERT INTO page(page) VALUES('rebuild')", "not authorized"},
+    {"DELETE FROM page_data", "not authorized"},
+    {"CREATE VIRTUAL TABLE temp.t USING fts5(a)", "not authorized"},
+    {"SELECT * FROM old", "no such module: fts4"},
+    {"SELECT * FROM dbstat", "no such table"},
+    {"SELECT * FROM pragma_database_list", "not authorized"},
+    {"SELECT * FROM pragma_journal_mode", "not authorized"},
+    {"SELECT format('%99999d', 1)", "width above 9999"},
+    {"SELECT \"printf\" /* a */ ('%*d', 99999, 1)", "width above 9999"},
     {"SELECT ?", "1 parameters, 0 were given"},
 };
 
