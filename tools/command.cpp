@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tools that run programs, one process for each call. This file builds the results;
 // net/child_process.cpp runs the programs. command_worker.cpp serves many calls with one process.
+#include "base/utf8.hpp"
 #include "tools/command_request.hpp"
 
 #include <superstep/base/await.hpp>
@@ -14,11 +15,24 @@
 #include <chrono>
 #include <new>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace superstep {
 
 namespace {
+
+/// Returns the value of an environment variable for an id. Ids come from models and from the rows
+/// of a batch, and may have texts that the system does not accept. Such an id must not prevent the
+/// start of the program, which ends a whole batch.
+std::string variable_of(std::string_view id) {
+  constexpr auto bytes_max = std::size_t{32} << 10U; // Linux accepts 128 KiB; U+FFFD has 3 bytes
+  const auto kept = is_utf8(id) ? utf8_prefix(id, bytes_max) : id.substr(0, bytes_max);
+  auto out = std::string{};
+  for (const auto c : kept)
+    c == '\0' ? out.append("\uFFFD") : out.append(1, c);
+  return out;
+}
 
 class command_tool final : public tool {
 public:
@@ -61,8 +75,8 @@ public:
 
 private:
   static void name_call(command_environment& into, const tool_context& context) {
-    set_variable(into, "SUPERSTEP_RUN_KEY", context.run_key);
-    set_variable(into, "SUPERSTEP_TOOL_CALL_ID", context.tool_call_id);
+    set_variable(into, "SUPERSTEP_RUN_KEY", variable_of(context.run_key));
+    set_variable(into, "SUPERSTEP_TOOL_CALL_ID", variable_of(context.tool_call_id));
     set_variable(into, "SUPERSTEP_IDEMPOTENCY_KEY", context.idempotency_key());
     set_variable(into, "SUPERSTEP_ATTEMPT", std::to_string(context.attempt));
   }

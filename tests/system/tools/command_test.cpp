@@ -72,6 +72,21 @@ BOOST_AUTO_TEST_CASE(environment_contains_row_key_and_idempotency_key) {
   BOOST_TEST(key.find_first_not_of("0123456789abcdef") == std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(program_starts_for_any_row_and_call_id) {
+  const auto tool = make_command(
+      io, options({"sh", "-c", "printf %s \"$SUPERSTEP_RUN_KEY/$SUPERSTEP_TOOL_CALL_ID\""}));
+  BOOST_REQUIRE(tool.has_value());
+  auto context = tool_context{};
+  context.run_key = std::string{"a\0b", 3};
+  context.tool_call_id = std::string{"\0", 1};
+  BOOST_TEST(testing::run_tool(**tool, {}, context).content == "a\uFFFDb/\uFFFD");
+  context.run_key = std::string(1'000'000, 'r');
+  context.tool_call_id = std::string(1'000'000, '\0');
+  const auto long_ids = testing::run_tool(**tool, {}, context);
+  BOOST_TEST(!long_ids.is_error);
+  BOOST_TEST(long_ids.content.starts_with(std::string(32'768, 'r') + "/\uFFFD"));
+}
+
 BOOST_AUTO_TEST_CASE(failing_program_gives_error_with_its_stderr) {
   const auto out = run({"sh", "-c", "echo out; echo why >&2; exit 3"});
   BOOST_TEST(out.is_error);
