@@ -2,10 +2,13 @@
 // Sets the arguments that the tool node provides instead of the model: the state, its fields and
 // the store. tool.hpp has the types for make_tool().
 #include <superstep/messages/message_json.hpp>
+#include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/tool.hpp>
 #include <superstep/tools/tool_node.hpp>
 
 #include <algorithm>
+#include <exception>
+#include <iterator>
 
 namespace superstep {
 
@@ -90,7 +93,40 @@ void add_field(tool_call& call, const injection& wanted, const tool_state* state
       "agent_options::store"};
 }
 
+/// Whether the path of a fault is that of an injected argument, or of a part of one.
+bool is_of_injected(const argument_fault& fault, const std::vector<injection>& injected) {
+  const auto name = std::string_view{fault.path}.substr(0, fault.path.find('.'));
+  return std::ranges::any_of(injected, [&](const auto& i) { return i.argument == name; });
+}
+
+task<tool_output> fail_with(std::exception_ptr failure) {
+  std::rethrow_exception(failure);
+  co_return tool_output{};
+}
+
 } // namespace
+
+// As in LangGraph, the model reads only what it has written itself: _filter_validation_errors() in
+// prebuilt/tool_node.py.
+task<tool_output> detail::reject_arguments(const tool_call& call,
+                                           const std::vector<injection>& injected,
+                                           const std::vector<argument_fault>& faults) {
+  SUPERSTEP_ASSERT(!faults.empty());
+  auto args = call.args;
+  for (const auto& i : injected)
+    args.stable_erase(i.argument); // keeps the model's order
+  auto of_model = std::vector<argument_fault>{};
+  std::ranges::copy_if(faults, std::back_inserter(of_model),
+                       [&](const auto& fault) { return !is_of_injected(fault, injected); });
+  if (!of_model.empty())
+    return fail_with(
+        std::make_exception_ptr(tool_invocation_error{call.name, args, std::move(of_model)}));
+  const auto& first = faults.front();
+  return fail_with(std::make_exception_ptr(tool_unavailable{
+      error{errc::invalid_argument, "tool '" + call.name + "': the value that is injected into '" +
+                                        first.path + "' does not fit: it " + first.text +
+                                        "; change the state, or the type of the member"}}));
+}
 
 tool_state_ptr json_tool_state(json::object state) {
   return std::make_shared<const json_state>(std::move(state));

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace superstep {
 
@@ -93,6 +94,16 @@ struct first_of<std::tuple<A, More...>> {
   using type = std::remove_cvref_t<A>;
 };
 
+/// Returns a task that fails because the arguments of a call do not fit the argument struct. The
+/// task throws tool_invocation_error with the faults of the model's arguments. If only injected
+/// arguments have faults, it throws tool_unavailable, because the model cannot fix them.
+/// @param call the call with its injected arguments, whose values do not become part of the error
+/// @param injected the arguments that the tool node has set
+/// @param faults the errors of all arguments; at least one
+[[nodiscard]] task<tool_output> reject_arguments(const tool_call& call,
+                                                 const std::vector<injection>& injected,
+                                                 const std::vector<argument_fault>& faults);
+
 /// The type of the first parameter of a function or of an object with one operator().
 template <class F>
 using first_parameter = typename first_of<typename signature<F>::parameters>::type;
@@ -134,8 +145,10 @@ public:
                                       const tool_context& context) const override {
     auto args = Args{};
     give_store(args, context);
-    if (auto refused = read(call, args))
-      return ready(std::move(*refused));
+    auto reader = argument_reader{};
+    reader.read_members(call.args, args, {});
+    if (!reader.faults().empty())
+      return reject_arguments(call, injections_of<Args>(), reader.faults());
     return run_with(std::move(args), context);
   }
 
@@ -153,25 +166,14 @@ private:
     }
   }
 
-  /// Parses the arguments. Returns the error for the model if they are not valid, else nothing.
-  optional_box<tool_output> read(const tool_call& call, Args& args) const {
-    auto reader = argument_reader{};
-    reader.read_members(call.args, args, {});
-    if (reader.faults().empty())
-      return {};
-    auto refused = tool_output{};
-    refused.content = describe_faults(definition_.name, call.args, reader.faults());
-    refused.is_error = true;
-    return refused;
-  }
-
   /// Calls the function with the parameters that it takes.
   static decltype(auto) call_fn(const Fn& fn, const Args& args, const tool_context& context) {
     static_assert(
         std::invocable<const Fn&, const Args&> ||
             std::invocable<const Fn&, const Args&, const tool_context&>,
         "a tool's function must take (const Args&) or (const Args&, const tool_context&), and be "
-        "callable as const, because all calls share it");
+        "callable as const, because all calls share it. A tool reaches the run through its "
+        "tool_context: context.environment->run->context<T>(), emit() and ask()");
     if constexpr (std::invocable<const Fn&, const Args&>)
       return fn(args);
     else
@@ -185,7 +187,9 @@ private:
 } // namespace detail
 
 /// Makes a tool from a function and a struct with its arguments. Does not check the name and the
-/// schema; a tool_node does. May be called from any thread.
+/// schema. A tool_node rejects an empty name, a name that another of its tools has, and an invalid
+/// schema. Model servers may reject further names: OpenAI's API accepts 1 to 64 letters, digits,
+/// `_` and `-`. May be called from any thread.
 ///
 /// @tparam Args a struct described with BOOST_DESCRIBE_STRUCT. Its members are the arguments:
 /// strings, numbers, bools, std::vector, std::map<std::string, …>, described structs and enums, and
@@ -199,7 +203,7 @@ private:
 /// bool, a json value, a described struct, a pair of content and artifact, a message, a
 /// tool_command, a list of tool_items, a tool_output, or a task of one of these. Results that are
 /// not text are written as JSON. The node's tool_errors decide whether an exception becomes an
-/// answer.
+/// answer. A call whose arguments do not fit `Args` throws tool_invocation_error.
 /// @return the tool; it keeps `fn` alive
 /// @par Threads
 /// `fn` is shared by all calls and called by any number of threads at once. It may block.

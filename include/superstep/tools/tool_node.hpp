@@ -69,7 +69,7 @@ private:
 /// thread.
 [[nodiscard]] bool is_unavailable(const std::exception_ptr& failure) noexcept;
 
-/// Thrown if the arguments of a call do not match the tool's schema.
+/// Thrown if the arguments of a call do not match the tool's schema or argument struct.
 class tool_invocation_error : public tool_exception {
 public:
   /// @param tool name of the tool

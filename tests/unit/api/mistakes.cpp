@@ -73,6 +73,8 @@ void tools() {
   (void)ss::make_tool("e", "", [](const odd_args&) { return "x"; });
   // expect: a tool's function must take (const Args&) or (const Args&, const tool_context&)
   (void)ss::make_tool("f", "", [](const city_args& a, int) { return a.city; });
+  // expect: A tool reaches the run through its tool_context: context.environment->run
+  (void)ss::make_tool("h", "", [](const city_args& a, const ss::runtime&) { return a.city; });
   // expect: a tool's function returns text, a number
   (void)ss::make_tool("g", "", [](const city_args&) { return odd_result{}; });
 }

@@ -21,6 +21,11 @@ struct text_args {
 };
 BOOST_DESCRIBE_STRUCT(text_args, (), (text))
 
+struct pay_args {
+  int cents = 0;
+};
+BOOST_DESCRIBE_STRUCT(pay_args, (), (cents))
+
 tool_ptr echo(std::string name = "echo") {
   return make_tool<text_args>(std::move(name), "Says it again.",
                               [](const text_args& a) { return a.text; });
@@ -92,6 +97,27 @@ BOOST_AUTO_TEST_CASE(bad_calls_policy_answers_only_invalid_calls) {
   BOOST_CHECK_THROW(call(node, "throwing", {{"text", "broken"}}), std::runtime_error);
   BOOST_TEST(call(node, "throwing", {{"text", 3}}).is_error);
   BOOST_TEST(call(node, "unknown", {}).is_error);
+}
+
+BOOST_AUTO_TEST_CASE(error_policy_applies_to_argument_struct) {
+  const auto pay = make_tool("pay", "", [](const pay_args&) { return "paid"; });
+  const auto too_much = json::object{{"cents", 3'000'000'000}}; // matches the schema
+  const auto ask = [&](tool_errors errors) {
+    auto options = tool_node_options{};
+    options.errors = std::move(errors);
+    return call(tool_node{{pay}, options}, "pay", too_much);
+  };
+  const auto text = std::string{
+      "Error invoking tool 'pay' with kwargs {'cents': 3000000000} with error:\n cents: must be an "
+      "integer from -2147483648 to 2147483647\n Please fix the error and try again."};
+  BOOST_TEST(ask({}).content == text);
+  BOOST_TEST(ask({}).is_error);
+  BOOST_TEST(ask(tool_errors::bad_calls()).content == text);
+  BOOST_TEST(ask(tool_errors::text("no")).content == "no");
+  BOOST_TEST(ask(tool_errors::by([](const tool_invocation_error& e) {
+               return "faults: " + std::to_string(e.faults().size());
+             })).content == "faults: 1");
+  BOOST_CHECK_THROW(ask(tool_errors::none()), tool_invocation_error);
 }
 
 BOOST_AUTO_TEST_CASE(error_handler_handles_only_its_parameter_type) {

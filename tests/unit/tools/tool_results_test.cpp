@@ -44,6 +44,13 @@ struct note_args {
 };
 BOOST_DESCRIBE_STRUCT(note_args, (), (text, user, mood, state, memory, id))
 
+struct pay_args {
+  int cents = 0;
+  from_state<"token", std::string> token;
+  whole_state state;
+};
+BOOST_DESCRIBE_STRUCT(pay_args, (), (cents, token, state))
+
 /// A tool with injected arguments that returns the arguments it received.
 class telling final : public tool {
 public:
@@ -173,6 +180,29 @@ BOOST_AUTO_TEST_CASE(missing_state_field_without_default_fails_the_node) {
   optional.default_value = json::value("none");
   BOOST_TEST(message_at(run_calls(node_of({optional}), {call_of("telling", {{"x", 1}})}), 0)
                  .content.find(R"("st": "none")") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(argument_errors_do_not_show_injected_values) {
+  const auto pay = make_tool("pay", "", [](const pay_args& a) { return a.token.value; });
+  const auto node = tool_node{{pay}};
+  const auto ask = [&](json::value cents, json::value token) {
+    auto call = call_of("pay", {{"cents", std::move(cents)}, {"token", "forged"}});
+    auto given = node.from_call(
+        std::move(call), json_tool_state({{"token", std::move(token)}, {"other", "private"}}));
+    return message_at(sync_wait(node.run(std::move(given), run_with(nullptr))), 0).content;
+  };
+  constexpr auto large = 3'000'000'000; // matches the schema
+  const auto text = std::string{
+      "Error invoking tool 'pay' with kwargs {'cents': 3000000000} with error:\n cents: must be an "
+      "integer from -2147483648 to 2147483647\n Please fix the error and try again."};
+  BOOST_TEST(ask(1, "secret") == "secret");
+  BOOST_TEST(ask(large, "secret") == text);
+  BOOST_TEST(ask(large, json::array{"secret"}) == text); // also the injected value does not fit
+  BOOST_CHECK_EXCEPTION(ask(1, json::array{"secret"}), tool_unavailable, [](const auto& e) {
+    return std::string_view{e.what()} ==
+           "tool 'pay': the value that is injected into 'token' does not fit: it must be a string; "
+           "change the state, or the type of the member";
+  });
 }
 
 BOOST_AUTO_TEST_CASE(inject_tool_args_leaves_original_call_unchanged) {
