@@ -4,6 +4,7 @@
 // schema_check.hpp adds the limits that valijson lacks.
 #include "flat_schema.hpp"
 #include "messages/python_text.hpp"
+#include "optional_nulls.hpp"
 #include "schema_check.hpp"
 
 #include <superstep/tools/detail/argument_schema.hpp>
@@ -101,6 +102,18 @@ bool repeats_inner_fault(const std::string& text) {
          text.starts_with("Failed to validate item #");
 }
 
+/// Converts integers above the maximum of std::int64_t to doubles, because the validator does not
+/// know them.
+void convert_large_integers(json::value& in) {
+  if (auto* object = in.if_object())
+    for (auto& member : *object)
+      convert_large_integers(member.value());
+  else if (auto* list = in.if_array())
+    std::ranges::for_each(*list, convert_large_integers);
+  else if (const auto* number = in.if_uint64())
+    in = static_cast<double>(*number);
+}
+
 std::string_view text_of(detail::check_ended::reason why) {
   using reason = detail::check_ended::reason;
   switch (why) {
@@ -152,22 +165,40 @@ std::optional<argument_fault> argument_schema::find_fault(const json::object& sc
 
 std::vector<argument_fault> argument_schema::check(const json::object& arguments,
                                                    const schema_check_limits& limits) const {
+  return examine(arguments, limits).faults;
+}
+
+checked_arguments argument_schema::examine(const json::object& arguments,
+                                           const schema_check_limits& limits) const {
   if (compiled_->flat && compiled_->flat->accepts(arguments))
     return {};
   auto faults = compiled_->check(arguments, limits);
   if (faults.empty())
-    return faults;
+    return {};
   auto given = arguments;
-  for (const auto& [name, value] : arguments)
-    if (value.is_null() && !compiled_->required.contains(std::string_view{name}))
-      given.erase(name);
-  return given.size() == arguments.size() ? faults : compiled_->check(given, limits);
+  if (auto without = detail::without_optional_nulls(compiled_->written, arguments)) {
+    given = *std::move(without);
+    faults = compiled_->check(given, limits);
+  }
+  // Of other schemas, such as `not`, only the validator knows whether they forbid null.
+  const auto size = given.size();
+  if (!faults.empty())
+    for (const auto& [name, value] : arguments)
+      if (value.is_null() && !compiled_->required.contains(std::string_view{name}))
+        if (const auto found = given.find(name); found != given.end())
+          given.stable_erase(found);
+  if (given.size() != size)
+    faults = compiled_->check(given, limits);
+  if (faults.empty())
+    return {{}, std::move(given)};
+  return {std::move(faults), {}};
 }
 
 std::vector<argument_fault>
 argument_schema::compiled::check(const json::object& arguments,
                                  const schema_check_limits& limits) const {
-  const auto document = json::value(arguments);
+  auto document = json::value(arguments);
+  convert_large_integers(document);
   auto results = valijson::ValidationResults{};
   try {
     // Fast path: validates without collecting errors, because the collection needs memory.

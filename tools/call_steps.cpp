@@ -107,10 +107,12 @@ void add_defaults(json::object& args, const std::vector<injection>& injections,
 }
 
 /// Checks the arguments. The time of the check counts towards the call's timeout, and cancelling
-/// the call ends the check.
+/// the call ends the check. Returns the arguments without the nulls that count as absent; nullopt
+/// if there are none.
 /// @param at where the call runs; null if the tool has no timeout
-void check_arguments(const tool_node::table::entry& entry, const tool_call& call,
-                     tool_context& context, const execution_context* at) {
+std::optional<json::object> check_arguments(const tool_node::table::entry& entry,
+                                            const tool_call& call, tool_context& context,
+                                            const execution_context* at) {
   auto limits = schema_check_limits{};
   limits.stop = context.stop;
   if (at != nullptr) {
@@ -120,9 +122,27 @@ void check_arguments(const tool_node::table::entry& entry, const tool_call& call
       context.deadline = std::min(context.deadline.value_or(end), end);
     }
   }
-  auto faults = entry.schema.check(call.args, limits);
-  if (!faults.empty())
-    throw tool_invocation_error{call.name, call.args, std::move(faults)};
+  auto checked = entry.schema.examine(call.args, limits);
+  if (!checked.faults.empty())
+    throw tool_invocation_error{call.name, call.args, std::move(checked.faults)};
+  return std::move(checked.without_nulls);
+}
+
+/// Returns the call with other arguments from the model, and the same injected arguments.
+tool_call with_arguments(const tool_call& call, json::object&& args,
+                         const std::vector<injection>& injections) {
+  auto out = tool_call{call.id, call.name, std::move(args)};
+  for (const auto& i : injections)
+    if (const auto* value = call.args.if_contains(i.argument))
+      out.args[i.argument] = *value;
+  return out;
+}
+
+/// Runs a call that the caller does not keep.
+task<tool_output> run_own(tool_ptr tool, tool_call call, const tool_context& context) {
+  auto body = tool->run(call, context);
+  auto out = co_await body;
+  co_return out;
 }
 
 /// Returns a task that throws the exception.
@@ -158,7 +178,7 @@ std::unique_ptr<tool_call> inject(const tool_node::table& t, const tool_node::ta
   add_defaults(filled.args, entry.injections, call.id);
   auto given = std::make_unique<tool_call>(std::exchange(call, std::move(filled)));
   for (const auto& i : entry.injections)
-    given->args.erase(i.argument);
+    given->args.stable_erase(i.argument);
   return given;
 }
 
@@ -166,7 +186,8 @@ task<tool_output> begin_body(const tool_node::table::entry& entry, const tool_ca
                              const tool_call* own, tool_context& context,
                              const execution_context* at) {
   try {
-    check_arguments(entry, own != nullptr ? *own : call, context, at);
+    if (auto args = check_arguments(entry, own != nullptr ? *own : call, context, at))
+      return run_own(entry.run, with_arguments(call, *std::move(args), entry.injections), context);
     return entry.run->run(call, context);
   } catch (...) {
     return fail_later(std::current_exception());

@@ -16,9 +16,11 @@
 #include <valijson/validator.hpp>
 
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <optional>
 #include <regex>
 #include <stdexcept>
@@ -121,6 +123,30 @@ private:
 
 /// Returns a hash. Values that the validator considers equal have the same hash.
 std::size_t hash_of(const valijson::adapters::BoostJsonAdapter& value, check_work& work);
+
+/// Whether a number is an integer in the sense of JSON Schema: 3.0 is one.
+inline bool is_integer(const valijson::adapters::BoostJsonAdapter& value) {
+  if (!value.isDouble())
+    return value.isInteger();
+  const auto number = value.getDouble();
+  return std::isfinite(number) && std::trunc(number) == number;
+}
+
+/// Whether a number is a multiple of a divisor greater than 0. @{
+inline bool is_multiple(const valijson::adapters::BoostJsonAdapter& value, std::int64_t divisor) {
+  if (value.isInteger())
+    return value.getInteger() % divisor == 0;
+  // fmod() is exact, also for doubles with a fraction.
+  return std::fmod(value.asDouble(), static_cast<double>(divisor)) == 0;
+}
+inline bool is_multiple(const valijson::adapters::BoostJsonAdapter& value, double divisor) {
+  // Most decimal fractions are not exact in binary: 19.99 / 0.01 is 1998.9999999999998.
+  constexpr auto tolerance = 4 * std::numeric_limits<double>::epsilon();
+  const auto quotient = value.asDouble() / divisor;
+  const auto distance = std::abs(quotient - std::nearbyint(quotient));
+  return std::isfinite(quotient) && distance <= tolerance * std::abs(quotient);
+}
+/// @}
 
 /// Adds an error if `results` is not null. Always returns false.
 inline bool fail(valijson::ValidationResults* results, const std::vector<std::string>& context,
@@ -228,6 +254,51 @@ inline bool superstep_boost_visitor::ValidatePatternPropertySubschemas::operator
       return false;
   }
   return m_continueOnSuccess;
+}
+
+#define SUPERSTEP_MULTIPLE_OF(constraint_type)                                                     \
+  template <>                                                                                      \
+  inline bool superstep_boost_visitor::visit(const constraints::constraint_type& constraint) {     \
+    const auto divisor = constraint.getDivisor();                                                  \
+    if (!m_target.isNumber() || !(divisor > 0))                                                    \
+      return true;                                                                                 \
+    return superstep::detail::is_multiple(m_target, divisor) ||                                    \
+           superstep::detail::fail(m_results, m_context,                                           \
+                                   "Value should be a multiple of " +                              \
+                                       superstep::to_text(superstep::json::value(divisor)));       \
+  }
+SUPERSTEP_MULTIPLE_OF(MultipleOfIntConstraint)
+SUPERSTEP_MULTIPLE_OF(MultipleOfDoubleConstraint)
+#undef SUPERSTEP_MULTIPLE_OF
+
+template <>
+inline bool superstep_boost_visitor::ValidateNamedTypes::operator()(
+    constraints::TypeConstraint::JsonType type) const {
+  using constraints::TypeConstraint;
+  const auto matches = [&] {
+    switch (type) {
+    case TypeConstraint::kAny:
+      return true;
+    case TypeConstraint::kArray:
+      return m_target.isArray();
+    case TypeConstraint::kBoolean:
+      return m_target.isBool();
+    case TypeConstraint::kInteger:
+      return superstep::detail::is_integer(m_target);
+    case TypeConstraint::kNull:
+      return m_target.isNull();
+    case TypeConstraint::kNumber:
+      return m_target.isNumber();
+    case TypeConstraint::kObject:
+      return m_target.isObject();
+    case TypeConstraint::kString:
+      return m_target.isString();
+    }
+    return false;
+  }();
+  if (matches && m_validated != nullptr)
+    *m_validated = true;
+  return matches ? m_continueOnSuccess : m_continueOnFailure;
 }
 
 template <>

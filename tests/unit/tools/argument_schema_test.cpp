@@ -56,6 +56,32 @@ const auto checks = std::vector<check_case>{
      R"({"a":null})", ""},
     {"null for a required member", R"({"properties":{"a":{"type":"number"}},"required":["a"]})",
      R"({"a":null})", "a: "},
+    {"null for an optional member inside",
+     R"({"properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}}}})",
+     R"({"a":{"b":null}})", ""},
+    {"null for an optional member of an item",
+     R"({"properties":{"a":{"type":"array","items":{"properties":{"b":{"enum":["x"]}}}}}})",
+     R"({"a":[{"b":"x"},{"b":null}]})", ""},
+    {"null for a required member inside",
+     R"({"properties":{"a":{"properties":{"b":{"type":"string"}},"required":["b"]}}})",
+     R"({"a":{"b":null}})", "a.b: "},
+    {"null for an item", R"({"properties":{"a":{"type":"array","items":{"type":"string"}}}})",
+     R"({"a":[null]})", "a.0: "},
+    {"null for an optional member behind a reference",
+     R"({"properties":{"a":{"anyOf":[{"$ref":"#/$defs/n"},{"type":"null"}]}},)"
+     R"("$defs":{"n":{"type":"object","properties":{"b":{"type":"integer"}}}}})",
+     R"({"a":{"b":null}})", ""},
+    {"a double without fraction for an integer", R"({"properties":{"a":{"type":"integer"}}})",
+     R"({"a":3.0})", ""},
+    {"a double with fraction for an integer", R"({"properties":{"a":{"type":"integer"}}})",
+     R"({"a":3.5})", "a: "},
+    {"a large double for an integer or text",
+     R"({"properties":{"a":{"type":["string","integer"]}}})", R"({"a":1e20})", ""},
+    {"an integer above 2^63", R"({"properties":{"a":{"type":"integer","maximum":1e19}}})",
+     R"({"a":9223372036854775808})", ""},
+    {"an integer above 2^63 and the maximum",
+     R"({"properties":{"a":{"type":"integer","maximum":10}}})", R"({"a":9223372036854775808})",
+     "a: "},
     {"references inside the schema",
      R"({"type":"object","properties":{"a":{"$ref":"#/definitions/n"}},"definitions":{"n":{"type":"number"}}})",
      R"({"a":"z"})", "a: "},
@@ -78,6 +104,80 @@ BOOST_DATA_TEST_CASE(arguments_violating_schema_are_reported_with_path,
   BOOST_TEST_INFO(print(faults));
   BOOST_TEST(faults.empty() == c.faults.empty());
   BOOST_TEST(print(faults).find(c.faults) != std::string::npos);
+}
+
+namespace {
+
+struct multiple_case {
+  std::string_view divisor, value;
+  bool matches;
+};
+std::ostream& operator<<(std::ostream& out, const multiple_case& c) {
+  return out << c.value << " / " << c.divisor;
+}
+
+const auto multiples = std::vector<multiple_case>{
+    {"3", R"("text")", true},
+    {"3", "9", true},
+    {"3", "-9", true},
+    {"3", "0", true},
+    {"3", "10", false},
+    {"3", "9.0", true},
+    {"3", "9.5", false},
+    {"3", "10.7", false},
+    {"1", "1e300", true},
+    {"1", "9223372036854775807", true},
+    {"2", "9223372036854775807", false},
+    {"0.1", "0.3", true},
+    {"0.1", "0.7", true},
+    {"0.1", "4.35", false},
+    {"0.01", "19.99", true},
+    {"0.01", "4.35", true},
+    {"0.01", "1.13", true},
+    {"0.01", "100", true},
+    {"0.01", "1.005", false},
+    {"0.01", "123456.78", true},
+    {"0.01", "123456.785", false},
+    {"0.5", "1e300", true},
+    {"0.5", "-2.5", true},
+    {"0.5", "2.25", false},
+    {"2.5", "5", true},
+    {"2.5", "6", false},
+    {"1e-300", "1e300", false},
+};
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(multiple_of_tolerates_only_rounding_errors,
+                     boost::unit_test::data::make(multiples), c) {
+  const auto text = R"({"properties":{"a":{"multipleOf":)" + std::string{c.divisor} + "}}}";
+  const auto schema = argument_schema::compile(parse_json(text)->get_object());
+  BOOST_REQUIRE(schema.has_value());
+  const auto args = parse_json(R"({"a":)" + std::string{c.value} + "}")->get_object();
+  const auto faults = schema->check(args);
+  BOOST_TEST(faults.empty() == c.matches, print(faults));
+  if (!c.matches)
+    BOOST_TEST(print(faults) ==
+               "a: Value should be a multiple of " + to_text(*parse_json(c.divisor)));
+}
+
+BOOST_AUTO_TEST_CASE(examine_removes_only_ignored_nulls) {
+  const auto compiled = argument_schema::compile(
+      parse_json(R"({"properties":{"q":{"type":"string"},"lang":{"type":"string"},)"
+                 R"("sort":{"type":["string","null"]},"any":{},"odd":{"not":{"type":"null"}},)"
+                 R"("in":{"properties":{"a":{"type":"integer"},"b":{"type":"integer"}}}},)"
+                 R"("required":["q"],"additionalProperties":false})")
+          ->get_object());
+  BOOST_REQUIRE(compiled.has_value());
+  const auto examine = [&](std::string_view args) {
+    auto checked = compiled->examine(parse_json(args)->get_object());
+    return checked.without_nulls ? to_text(*checked.without_nulls) : print(checked.faults);
+  };
+  BOOST_TEST(examine(R"({"q":"x","sort":null,"any":null})") == "");
+  BOOST_TEST(examine(R"({"lang":null,"q":"x","sort":null,"in":{"a":null,"b":1}})") ==
+             R"({"q":"x","sort":null,"in":{"b":1}})");
+  BOOST_TEST(examine(R"({"q":"x","odd":null,"unknown":null})") == R"({"q":"x"})");
+  BOOST_TEST(examine(R"({"q":null,"lang":null})").starts_with("q: "));
 }
 
 BOOST_AUTO_TEST_CASE(invalid_schema_is_rejected) {

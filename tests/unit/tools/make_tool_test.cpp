@@ -2,6 +2,7 @@
 // make_tool(): tools from functions, their schemas, arguments, results and errors.
 #include "run_tool.hpp"
 
+#include <superstep/base/await.hpp>
 #include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/tool_node.hpp>
 
@@ -64,6 +65,13 @@ std::string rejection(const tool_ptr& t, json::object a) {
     return e.what();
   }
 }
+
+struct nested_args {
+  std::optional<place> where;
+  std::vector<std::optional<int>> days;
+  std::map<std::string, std::optional<int>> counts;
+};
+BOOST_DESCRIBE_STRUCT(nested_args, (), (where, days, counts))
 
 task<std::string> say_later(std::string what) {
   co_return what;
@@ -159,6 +167,24 @@ BOOST_AUTO_TEST_CASE(integer_outside_range_of_its_type_is_rejected) {
                           json::value(nullptr)})
     BOOST_TEST(rejection(t, {{"n", bad}}).find("n: must be an integer from 0 to 255") !=
                std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(null_is_accepted_for_optional_values_at_any_level) {
+  const auto t = make_tool("t", "", [](const nested_args& a) {
+    const auto height = a.where ? a.where->city + (a.where->height ? "!" : "?") : "nowhere";
+    return height + std::to_string(a.days.size()) + std::to_string(a.counts.size());
+  });
+  BOOST_TEST(to_text(t->definition().parameters.at("properties").at("days")) ==
+             R"({"type":"array","items":{"anyOf":[{"type":"integer"},{"type":"null"}]}})");
+  const auto node = tool_node{{t}};
+  const auto ask = [&](std::string_view args) {
+    return sync_wait(node.run({"c1", "t", parse_json(args)->get_object()}, {}))->content;
+  };
+  BOOST_TEST(ask(R"({"where":{"city":"Rome","height":null},"days":[1,null],)"
+                 R"("counts":{"a":null}})") == "Rome?21");
+  BOOST_TEST(ask(R"({"where":null,"days":[],"counts":{}})") == "nowhere00");
+  BOOST_TEST(ask(R"({"where":{"city":null},"days":[],"counts":{}})").find("where.city: ") !=
+             std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

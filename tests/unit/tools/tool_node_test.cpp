@@ -6,6 +6,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -25,6 +26,31 @@ struct pay_args {
   int cents = 0;
 };
 BOOST_DESCRIBE_STRUCT(pay_args, (), (cents))
+
+/// A tool with a JSON Schema that returns its arguments.
+class showing final : public tool {
+public:
+  showing() {
+    definition_.name = "showing";
+    definition_.parameters =
+        parse_json(R"({"type":"object","properties":{"q":{"type":"string"},)"
+                   R"("lang":{"type":"string"},"n":{"type":"integer"}},"required":["q"]})")
+            ->get_object();
+  }
+  [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
+  [[nodiscard]] task<tool_output> run(const tool_call& call,
+                                      const tool_context& /*context*/) const override {
+    return later(call); // the call must live until the task has ended
+  }
+
+private:
+  static task<tool_output> later(const tool_call& call) {
+    auto out = tool_output{};
+    out.content = to_text(call.args);
+    co_return out;
+  }
+  tool_definition definition_;
+};
 
 tool_ptr echo(std::string name = "echo") {
   return make_tool<text_args>(std::move(name), "Says it again.",
@@ -118,6 +144,12 @@ BOOST_AUTO_TEST_CASE(error_policy_applies_to_argument_struct) {
                return "faults: " + std::to_string(e.faults().size());
              })).content == "faults: 1");
   BOOST_CHECK_THROW(ask(tool_errors::none()), tool_invocation_error);
+}
+
+BOOST_AUTO_TEST_CASE(tool_receives_arguments_without_ignored_nulls) {
+  const auto node = tool_node{{std::make_shared<const showing>()}};
+  BOOST_TEST(call(node, "showing", {{"q", "x"}, {"lang", nullptr}, {"n", 3.0}}).content ==
+             R"({"q":"x","n":3.0})");
 }
 
 BOOST_AUTO_TEST_CASE(error_handler_handles_only_its_parameter_type) {

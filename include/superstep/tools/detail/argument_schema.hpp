@@ -31,6 +31,14 @@ struct schema_check_limits {
   std::stop_token stop{};                    ///< stop token of the call; a stop ends the check
 };
 
+/// The result of argument_schema::examine().
+struct checked_arguments {
+  std::vector<argument_fault> faults; ///< see argument_schema::check()
+  /// The arguments without the nulls that count as absent; not set if there are faults, or no such
+  /// nulls.
+  std::optional<json::object> without_nulls{};
+};
+
 /// A JSON Schema (draft 7) of a tool's arguments, compiled once and shared by all calls.
 ///
 /// Patterns are matched by RE2 in linear time, so look-around and back references are rejected.
@@ -51,10 +59,14 @@ public:
   [[nodiscard]] static std::optional<argument_fault> find_fault(const json::object& schema);
 
   /// Checks arguments and returns the errors, at most ten, one per path, in the order of the
-  /// schema's properties; empty if there are none. A null for an argument that is not required
-  /// counts as absent, because models often write null for an argument that they omit.
+  /// schema's properties; empty if there are none. A null for an argument, or for a member of a
+  /// nested object, counts as absent if it is not required and its schema forbids null, because
+  /// models often write null for an argument that they omit.
   [[nodiscard]] std::vector<argument_fault> check(const json::object& arguments,
                                                   const schema_check_limits& limits = {}) const;
+  /// Checks arguments like check(), and also returns the arguments that the tool should get.
+  [[nodiscard]] checked_arguments examine(const json::object& arguments,
+                                          const schema_check_limits& limits = {}) const;
 
 private:
   struct compiled; // keeps the validator's headers out of this one

@@ -60,6 +60,16 @@ struct map_of<std::map<std::string, T>> : std::true_type {
 template <class T>
 json::object schema_of();
 
+/// Returns the schema of an item of a list or a map, which is null if it is an empty std::optional.
+/// A member of a struct is absent instead.
+template <class T>
+json::object schema_of_item() {
+  auto out = schema_of<T>();
+  if (!optional_of<T>::value || out.empty()) // an empty schema accepts null
+    return out;
+  return {{"anyOf", json::array{std::move(out), json::object{{"type", "null"}}}}};
+}
+
 /// Returns the schema of a struct. Injected members are omitted, because the model must not see
 /// them.
 template <described_struct T>
@@ -110,9 +120,10 @@ json::object schema_of() {
   else if constexpr (optional_of<T>::value)
     return schema_of<typename optional_of<T>::type>();
   else if constexpr (list_of<T>::value)
-    return {{"type", "array"}, {"items", schema_of<typename list_of<T>::type>()}};
+    return {{"type", "array"}, {"items", schema_of_item<typename list_of<T>::type>()}};
   else if constexpr (map_of<T>::value)
-    return {{"type", "object"}, {"additionalProperties", schema_of<typename map_of<T>::type>()}};
+    return {{"type", "object"},
+            {"additionalProperties", schema_of_item<typename map_of<T>::type>()}};
   else if constexpr (std::same_as<T, json::value>)
     return {};
   else if constexpr (std::same_as<T, json::object>)
