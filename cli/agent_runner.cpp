@@ -396,8 +396,10 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
   }
   if (request.seed && (passes_seeds_ || takes_seed(agent_)))
     request.parameters["seed"] = *request.seed;
-  if (checkpointer_)
-    request.config.thread_id = thread_of(request);
+  // Also without checkpoints: rows of other jobs, which may have the same ids, must not make tool
+  // calls with the same idempotency key.
+  request.config.thread_id =
+      checkpointer_ ? thread_of(request) : thread_prefix_of(request.job) + request.key;
   auto price = price_for(request.parameters);
   if (needs_price_ && !price) {
     auto ended = std::make_unique<nothing_running>();

@@ -42,6 +42,7 @@ struct full_direct_arguments final : direct_arguments {
 /// the stop token.
 void set_task(tool_context& context, const body_input& given) {
   context.run_key = (*given.config)->run_id;
+  context.thread_id = (*given.config)->thread_id;
   context.node = given.table->node(given.node).name;
   context.attempt = given.attempt;
   context.step = static_cast<std::uint32_t>(given.step);

@@ -31,7 +31,13 @@ std::string tool_context::idempotency_key() const {
     text += part;
     text += '\0';
   };
-  add(place ? std::string_view{place->config->thread_id} : std::string_view{run_key});
+  if (place)
+    add(place->config->thread_id);
+  // An empty id is left out. A super-step is a number, so the text remains unambiguous.
+  if (!place && !thread_id.empty())
+    add(thread_id);
+  if (!place)
+    add(run_key);
   add(place ? std::string_view{place->ns} : std::string_view{});
   add(std::to_string(step));
   add(place ? std::string_view{place->task} : std::string_view{node});
@@ -45,6 +51,7 @@ std::string tool_context::idempotency_key() const {
 
 void set_task(tool_context& context, const runtime& task) {
   context.run_key = task.config().run_id;
+  context.thread_id = task.config().thread_id;
   context.node = std::string{task.node()};
   context.attempt = task.attempt();
   context.step = static_cast<std::uint32_t>(task.step());

@@ -216,12 +216,13 @@ struct tool_context {
   tool_definitions tools{}; ///< all tools of the node; set for tools with injected arguments
   /// Notified when the call's body starts and ends; null: no observer.
   std::shared_ptr<const call_observer> observer{};
+  std::string thread_id{}; ///< run_config::thread_id; a row of a batch has a thread of its own
 
   /// Returns a key for the call that external services can use to detect repetitions: 32
   /// hexadecimal digits. It is unique to the call, and the same whenever the super-step is run
   /// again, in this process or another. Derived from thread, super-step, path of the task, id of
-  /// the call and `repeat`. Without a saved thread, run key, node and task index replace thread and
-  /// path.
+  /// the call and `repeat`. Without a saved thread, node and task index replace the path, and the
+  /// key is also derived from the run key.
   [[nodiscard]] std::string idempotency_key() const;
 };
 
