@@ -7,6 +7,7 @@
 #include "cli/interrupts.hpp"
 #include "cli/run.hpp"
 #include "cli/usage.hpp"
+#include "results/job_file.hpp"
 #include "results/judge.hpp"
 #include "results/report.hpp"
 #include "results/score.hpp"
@@ -31,30 +32,24 @@ struct score_arguments {
 /// Adds the member `score` to the summary beside the output, if there is a summary.
 result<void> add_to_summary(const std::string& output, const results::score_summary& scored,
                             const gold_options& gold) {
-  auto job = batch_options{};
-  job.output = output;
-  for (const auto& written : paths_written_by(job)) {
-    if (!written.path.ends_with(".summary.json"))
-      continue;
-    auto text = std::string{};
-    constexpr auto bytes_max = std::size_t{1} << 20U;
-    if (const auto opened = detail::file::open_regular(written.path, O_RDONLY);
-        !opened || !opened->read_at(0, bytes_max, text))
-      return {};
-    auto parsed = parse_json(text);
-    if (!parsed || !parsed->is_object())
-      return {};
-    const auto share = results::mean_of(scored);
-    auto& score = parsed->as_object()["score"].emplace_object();
-    score["gold"] = gold.field;
-    score["method"] = gold.judge.empty() ? gold.method : "judge";
-    score["rows"] = scored.scored;
-    score["mean"] = share.value;
-    score["low"] = share.low;
-    score["high"] = share.high;
-    return detail::file::replace_content(written.path, to_text(*parsed) + '\n');
-  }
-  return {};
+  const auto path = results::job_file_of(output, ".summary.json");
+  auto text = std::string{};
+  constexpr auto bytes_max = std::size_t{1} << 20U;
+  if (const auto opened = detail::file::open_regular(path, O_RDONLY);
+      !opened || !opened->read_at(0, bytes_max, text))
+    return {};
+  auto parsed = parse_json(text);
+  if (!parsed || !parsed->is_object())
+    return {};
+  const auto share = results::mean_of(scored);
+  auto& score = parsed->as_object()["score"].emplace_object();
+  score["gold"] = gold.field;
+  score["method"] = gold.judge.empty() ? gold.method : "judge";
+  score["rows"] = scored.scored;
+  score["mean"] = share.value;
+  score["low"] = share.low;
+  score["high"] = share.high;
+  return detail::file::replace_content(path, to_text(*parsed) + '\n');
 }
 
 /// Returns the input and the output of the judge's job for the rows of an output.

@@ -5,8 +5,7 @@
 #include "batch/file.hpp"
 #include "batch/journal.hpp"
 #include "results/gold.hpp"
-
-#include <superstep/batch/batch.hpp>
+#include "results/job_file.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -24,18 +23,11 @@ std::string_view repeated_row_of(std::string_view key) noexcept {
 }
 
 std::optional<bool> is_input_table(const std::string& output) {
-  auto job = batch_options{};
-  job.output = output;
-  for (const auto& written : paths_written_by(job)) {
-    if (!written.path.ends_with(".journal"))
-      continue;
-    const auto opened = detail::file::open_regular(written.path, O_RDONLY);
-    const auto content = opened ? detail::read_journal(*opened) : opened.error();
-    if (!content || !content->header)
-      return std::nullopt;
-    return !content->header->format.empty();
-  }
-  return std::nullopt;
+  const auto opened = detail::file::open_regular(job_file_of(output, ".journal"), O_RDONLY);
+  const auto content = opened ? detail::read_journal(*opened) : opened.error();
+  if (!content || !content->header)
+    return std::nullopt;
+  return !content->header->format.empty();
 }
 
 void number_check::add(std::string_view key) noexcept {

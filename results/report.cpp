@@ -8,6 +8,7 @@
 #include "base/visible_text.hpp"
 #include "batch/usd_text.hpp"
 #include "results/html_page.hpp"
+#include "results/job_file.hpp"
 #include "results/score_table.hpp"
 
 #include <superstep/batch/batch.hpp>
@@ -77,18 +78,8 @@ std::chrono::nanoseconds from_ms(double value) noexcept {
   return std::chrono::microseconds{std::llround(std::clamp(value, 0.0, ms_max) * 1'000)};
 }
 
-/// Returns the path of the summary that superstep run writes beside the output.
-std::string summary_path_of(const std::string& output) {
-  auto job = batch_options{};
-  job.output = output;
-  for (const auto& written : paths_written_by(job))
-    if (written.path.ends_with(".summary.json"))
-      return written.path;
-  return {};
-}
-
 json::object read_summary(const std::string& output) {
-  const auto opened = detail::file::open_regular(summary_path_of(output), O_RDONLY);
+  const auto opened = detail::file::open_regular(job_file_of(output, ".summary.json"), O_RDONLY);
   auto text = std::string{};
   if (!opened || !opened->read_at(0, summary_bytes_max, text))
     return {};

@@ -256,6 +256,27 @@ BOOST_AUTO_TEST_CASE(numbers_of_lines_must_be_those_of_rows) {
   BOOST_TEST(check_gold(options).error().text.find("other numbers") != std::string::npos);
 }
 
+// For an output in CSV, the whole lines are in out.rows.jsonl, and the journal is out.journal.
+BOOST_AUTO_TEST_CASE(rows_file_is_scored_with_journal_of_its_job) {
+  auto header = superstep::detail::job_header{};
+  auto records = std::string{};
+  superstep::detail::append_job(records, header);
+  std::ignore = write("out.journal", records);
+  auto options = score_options{};
+  options.output = write("out.rows.jsonl", ok_line("2", "y") + ok_line("3", "z"));
+  options.gold_file = write("gold.jsonl", "{\"gold\":\"x\"}\n{\"gold\":\"y\"}\n{\"gold\":\"z\"}\n");
+  options.field = "gold";
+  const auto scored = score_file(options);
+  BOOST_TEST_REQUIRE(scored.has_value(), (scored ? "" : scored.error().text));
+  BOOST_TEST(scored->scores.sum() == 2.0);
+  // A job may have such a name itself.
+  header.format = "csv";
+  records.clear();
+  superstep::detail::append_job(records, header);
+  std::ignore = write("out.rows.journal", records);
+  BOOST_TEST(score_file(options).error().text.find("other numbers") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(invalid_lines_of_input_have_no_answers) {
   auto options = score_options{};
   options.output = write("out.jsonl", ok_line("a", "x") + ok_line("b", "y"));
