@@ -7,6 +7,7 @@
 #include <superstep/base/error.hpp>
 #include <superstep/batch/batch.hpp>
 
+#include <atomic>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -25,6 +26,8 @@ std::terminate_handler& previous_handler() {
   return handler;
 }
 
+std::atomic<bool> runs_resumable_job{false}; ///< see set_resumable()
+
 /// Whether the exception that called std::terminate() means that the machine lacks a resource.
 bool is_shortage_in_flight() {
   const auto why = std::current_exception();
@@ -42,10 +45,13 @@ bool is_shortage_in_flight() {
 }
 
 [[noreturn]] void on_terminate() {
-  constexpr auto text = std::string_view{
-      "superstep: the machine is out of memory or another resource; the finished rows of a job are "
-      "safe, rerun to resume\n"};
+  constexpr auto what =
+      std::string_view{"superstep: the machine is out of memory or another resource\n"};
+  constexpr auto with_advice = std::string_view{
+      "superstep: the machine is out of memory or another resource; the finished rows of the job "
+      "are safe, rerun to resume\n"};
   if (is_shortage_in_flight()) {
+    const auto text = runs_resumable_job.load(std::memory_order_relaxed) ? with_advice : what;
     // write(2) instead of an iostream, which may allocate memory.
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
     ::_exit(static_cast<int>(exit_code::shortage));
@@ -56,6 +62,10 @@ bool is_shortage_in_flight() {
 }
 
 } // namespace
+
+void set_resumable(bool is_job) noexcept {
+  runs_resumable_job.store(is_job, std::memory_order_relaxed);
+}
 
 void end_with_shortage_on_terminate() {
   previous_handler() = std::get_terminate();

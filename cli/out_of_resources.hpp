@@ -9,4 +9,8 @@ namespace superstep::cli {
 /// terminate handler is called. Call this function only once.
 void end_with_shortage_on_terminate();
 
+/// Specifies whether the process runs a job that can be resumed, for the text of that error. No by
+/// default.
+void set_resumable(bool is_job) noexcept;
+
 } // namespace superstep::cli

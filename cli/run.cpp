@@ -14,6 +14,7 @@
 #include "cli/job_checkpoints.hpp"
 #include "cli/matrix.hpp"
 #include "cli/metrics.hpp"
+#include "cli/out_of_resources.hpp"
 #include "cli/run_options.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/stop_options.hpp"
@@ -413,8 +414,11 @@ job_end run(const run_arguments& given) {
 /// Calls `run`. If it throws because the machine lacks memory, threads or another resource, returns
 /// exit_code::shortage.
 template <class F>
-std::invoke_result_t<F> with_shortage_code(F run) {
-  constexpr auto resume = "; finished rows are safe, rerun to resume";
+std::invoke_result_t<F> with_shortage_code(const run_arguments& given, F run) {
+  // A job that writes to standard output cannot be resumed.
+  const auto is_resumable = given.shared.is_set() || given.batch.output != "-";
+  const auto* const resume = is_resumable ? "; finished rows are safe, rerun to resume" : "";
+  set_resumable(is_resumable);
   try {
     return run();
   } catch (const std::bad_alloc&) {
@@ -523,7 +527,7 @@ early, 4 stopped because the machine lacks resources or disk space. After 3 and 
 } // namespace
 
 job_end run_job(const run_arguments& given) {
-  return with_shortage_code([&]() -> job_end {
+  return with_shortage_code(given, [&]() -> job_end {
     const auto completed = with_agent_of_job(given);
     return completed ? run(*completed) : job_end{fail_with(completed.error().text)};
   });
@@ -548,7 +552,7 @@ void add_run(CLI::App& program, action& chosen) {
     chosen = [given] {
       if (given->matrix.empty())
         return run_job(*given).code;
-      return with_shortage_code([given] { return run_combinations(*given); });
+      return with_shortage_code(*given, [given] { return run_combinations(*given); });
     };
   });
 }
