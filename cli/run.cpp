@@ -20,6 +20,7 @@
 #include "cli/stop_options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/usage.hpp"
+#include "ledger/job_at_start.hpp"
 #include "ledger/run_shared.hpp"
 #include "results/answer_field.hpp"
 #include "results/gold.hpp"
@@ -267,10 +268,14 @@ void remove_checkpoints(const run_arguments& given, const std::string& job) {
 result<run_arguments> with_agent_of_job(run_arguments given) {
   if (!given.shared.is_set() || !given.agent.empty())
     return given;
-  auto connection = open_ledger(given.shared);
-  if (!connection)
-    return connection.error();
-  auto job = detail::find_shared_job(*connection, given.shared.job);
+  install_interrupts();
+  auto address = detail::check_address(given.shared.ledger, given.shared.is_insecure_allowed);
+  if (!address)
+    return address.error();
+  auto connection = detail::pg_connection{*std::move(address), is_stop_requested};
+  auto job = detail::find_job_at_start(
+      connection, given.shared.job, {}, interrupts(),
+      [](const std::string& text) { std::cerr << "superstep run: " << text << std::endl; });
   if (!job)
     return job.error();
   given.agent = std::move(job->agent);
@@ -529,7 +534,9 @@ early, 4 stopped because the machine lacks resources or disk space. After 3 and 
 job_end run_job(const run_arguments& given) {
   return with_shortage_code(given, [&]() -> job_end {
     const auto completed = with_agent_of_job(given);
-    return completed ? run(*completed) : job_end{fail_with(completed.error().text)};
+    return completed ? run(*completed)
+                     : job_end{fail_with(completed.error().text,
+                                         code_of(completed.error().code, given.shared))};
   });
 }
 

@@ -16,20 +16,25 @@ language sql stable security definer set search_path = superstep, pg_temp as $$
 $$;
 
 -- The rows and outputs of a job have tables of their own, so that dropping the job takes no time.
+-- They are attached to the tables of all jobs, which takes locks that the statements of workers do
+-- not wait for. All functions need outputs before inputs.
 create or replace function superstep.create_job(p_name text, p_id text, p_created bigint,
                                                 p_header text, p_agent text, p_chunk_rows int)
 returns bigint
 language plpgsql security definer set search_path = superstep, pg_temp as $$
 declare
   v_job bigint;
+  v_table text;
 begin
   insert into jobs (name, job_id, created, state, header, agent, chunk_rows)
     values (p_name, p_id, p_created, 'loading', p_header, p_agent, p_chunk_rows)
     returning job into v_job;
-  execute format('create table superstep.inputs_%s partition of superstep.inputs '
-                 'for values in (%s)', v_job, v_job);
-  execute format('create table superstep.outputs_%s partition of superstep.outputs '
-                 'for values in (%s)', v_job, v_job);
+  foreach v_table in array array['outputs', 'inputs'] loop
+    execute format('create table superstep.%1$s_%2$s (like superstep.%1$s including all)', v_table,
+                   v_job);
+    execute format('alter table superstep.%1$s attach partition superstep.%1$s_%2$s '
+                   'for values in (%2$s)', v_table, v_job);
+  end loop;
   return v_job;
 end $$;
 
@@ -122,6 +127,8 @@ begin
     update inputs i set attempt = coalesce(i.attempt, 1) + 1 from d
       where i.job = p_job and i.row = d.row),
   -- Tokens and costs remain, because they were paid for. These numbers are numbers of outputs.
+  -- The worker of a chunk learns by the new fence of its next commit that it must read the rows
+  -- again. It keeps the chunk, because it could not store its rows in flight otherwise.
   n as (
     select k.first, count(*) as failed, count(*) filter (where d.status & 8 <> 0) as unpriced,
       count(*) filter (where d.status & 16 <> 0) as failing
@@ -130,6 +137,7 @@ begin
   u as (
     update chunks k set dead = k.dead - n.failed, unpriced = k.unpriced - n.unpriced,
         failing = k.failing - n.failing,
+        fence = k.fence + case k.state when 1 then 1 else 0 end,
         state = case k.state when 2 then 0 else k.state end
       from n where k.job = p_job and k.first = n.first)
   select coalesce(sum(failed), 0) into v_rows from n;
@@ -154,9 +162,11 @@ begin
   -- too. They are locked twice because a split that was in progress adds a chunk.
   perform from chunks where job = p_job order by first for update;
   perform from chunks where job = p_job order by first for update;
-  execute format('drop table if exists superstep.inputs_%s', p_job);
-  execute format('drop table if exists superstep.outputs_%s', p_job);
   delete from jobs where job = p_job;
+  -- From here on, the statements of all jobs wait, so this comes last. Workers need outputs before
+  -- inputs, too.
+  execute format('drop table if exists superstep.outputs_%s', p_job);
+  execute format('drop table if exists superstep.inputs_%s', p_job);
 end $$;
 )sql";
 

@@ -233,6 +233,8 @@ void held_rows::resolve(const held_chunk& as, ledger_time until) {
       settle(row, true);
     } else if (state == row_state::committing) {
       own.set(row, row_state::ended);
+    } else if (state == row_state::settled && !is_stored && row < as.chunk.bound) {
+      own.is_read = false; // its output was removed, so that it runs again
     }
   }
   cut(own.first(), as.chunk.bound);

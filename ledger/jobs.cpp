@@ -4,6 +4,7 @@
 
 #include "line_cipher.hpp"
 #include "part_files.hpp"
+#include "statements.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -20,7 +21,7 @@ constexpr auto export_rows_max = std::int32_t{1'000};
 result<pg_rows> run_for(pg_connection& connection, const shared_job& job, const char* statement) {
   auto given = pg_parameters{};
   given.add(job.number);
-  return connection.run(statement, given);
+  return run_again(connection, statement, given);
 }
 
 /// A file that takes the place of another one when it is complete; or standard output. Until then
@@ -120,6 +121,8 @@ result<std::vector<job_entry>> list_jobs(pg_connection& connection) {
   auto out = std::vector<job_entry>{};
   if (exists->text(0, 0) == "f")
     return out;
+  if (auto checked = check_ledger_format(connection); !checked)
+    return checked.error();
   const auto rows = connection.run("select * from superstep.list_jobs()");
   if (!rows)
     return rows.error();
@@ -148,7 +151,7 @@ result<void> set_state(pg_connection& connection, const shared_job& job, const c
   auto given = pg_parameters{};
   given.add(job.number);
   given.add(std::string_view{state});
-  const auto rows = connection.run("select superstep.set_state($1, $2)", given);
+  const auto rows = run_again(connection, "select superstep.set_state($1, $2)", given);
   if (!rows)
     return rows.error();
   if (rows->size() == 0)

@@ -5,6 +5,7 @@
 #include "base/error_words.hpp"
 #include "batch/batch_run.hpp"
 #include "batch/job_changes.hpp"
+#include "job_at_start.hpp"
 #include "pg_ledger_db.hpp"
 #include "shared_ledger.hpp"
 
@@ -91,8 +92,13 @@ result<batch_summary> run_shared_batch(const pg_address& address, const std::str
                                        const batch_options& options,
                                        const shared_run_options& shared, row_runner& runner,
                                        progress_sink& progress, const stop_request& stop) {
-  auto connection = pg_connection{address};
-  auto job = find_shared_job(connection, name);
+  // Later, a stop request must not cut off the statements that store rows.
+  auto is_starting = true;
+  auto connection =
+      pg_connection{address, [&] { return is_starting && stop.current() != stop_request::none; }};
+  auto job = find_job_at_start(connection, name, shared.worker, stop,
+                               [&](const std::string& text) { progress.note(text); });
+  is_starting = false;
   if (!job)
     return job.error();
   if (auto checked = check_state(*job); !checked)

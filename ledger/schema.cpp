@@ -215,7 +215,7 @@ begin
   end if;
 end $$;
 
--- Reads chunk after chunk by the indexes. Without statistics of a new partition, the planner might
+-- Reads chunk after chunk by the indexes, and outputs before inputs, as drop_job() locks them. Without statistics of a new partition, the planner might
 -- prefer to read all rows of the job. The bounds of the chunk are repeated for the outputs, because
 -- it might otherwise join the chunk with the outputs of the whole job.
 create or replace function superstep.read(p_job bigint, p_first bigint[], p_bound bigint[])
@@ -379,8 +379,9 @@ do $$
 begin
   if exists (select from pg_roles where rolname = 'superstep_worker') then
     grant usage on schema superstep to superstep_worker;
-    grant execute on function superstep.find_job, superstep.lease, superstep.read,
-      superstep.commit, superstep.resolve, superstep.release, superstep.beat to superstep_worker;
+    grant execute on function superstep.ledger_format, superstep.find_job, superstep.lease,
+      superstep.read, superstep.commit, superstep.resolve, superstep.release,
+      superstep.beat to superstep_worker;
   end if;
   if exists (select from pg_roles where rolname = 'superstep_admin') then
     grant usage on schema superstep to superstep_admin;

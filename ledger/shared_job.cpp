@@ -2,6 +2,9 @@
 // Finds jobs in a database, and converts what the database stores about them.
 #include "shared_job.hpp"
 
+#include "schema.hpp"
+#include "statements.hpp"
+
 #include <superstep/base/json.hpp>
 
 #include <algorithm>
@@ -98,15 +101,47 @@ chunk_sums sums_of(const row_counts& counts, bool is_dead) noexcept {
           counts.failed_tool_calls > 0 ? 1 : 0};
 }
 
+result<void> check_ledger_format(pg_connection& connection) {
+  const auto version = connection.run("select superstep.ledger_format()");
+  // Workers may not call the function in a ledger that was created without their right to do so.
+  if (!version && has_sqlstate(version.error(), "42501"))
+    return {};
+  const auto is_missing = !version && has_sqlstate(version.error(), "42883");
+  if (!version && !is_missing)
+    return version.error();
+  if (is_missing) {
+    // The schema also contains the functions of shared limits.
+    const auto has_jobs = connection.run("select to_regclass('superstep.jobs') is not null");
+    if (!has_jobs)
+      return has_jobs.error();
+    if (has_jobs->text(0, 0) == "f")
+      return error{errc::not_found, "the database " + connection.name() + " has no ledger"};
+  }
+  const auto number = version ? version->number(0, 0) : 1; // the first format has no function
+  if (number != ledger_format)
+    return error{errc::invalid_argument,
+                 "the ledger " + connection.name() + " has format " + std::to_string(number) +
+                     ", and this program has format " + std::to_string(ledger_format) +
+                     "; use the program that created it"};
+  return {};
+}
+
 result<shared_job> find_shared_job(pg_connection& connection, const std::string& name) {
+  const auto no_job = [&] {
+    return error{errc::not_found, "the ledger " + connection.name() + " has no job \"" + name +
+                                      "\"; create it with superstep submit"};
+  };
+  if (auto checked = check_ledger_format(connection); !checked)
+    return checked.error().code == errc::not_found || has_sqlstate(checked.error(), "3F000")
+               ? no_job()
+               : checked.error();
   auto given = pg_parameters{};
   given.add(std::string_view{name});
   const auto rows = connection.run("select * from superstep.find_job($1)", given);
-  if (!rows && rows.error().text.find("(SQLSTATE 3F000)") == std::string::npos)
+  if (!rows)
     return rows.error();
-  if (!rows || rows->size() == 0)
-    return error{errc::not_found, "the ledger " + connection.name() + " has no job \"" + name +
-                                      "\"; create it with superstep submit"};
+  if (rows->size() == 0)
+    return no_job();
   auto out = shared_job{};
   out.name = name;
   out.number = rows->number(0, 0);

@@ -34,6 +34,10 @@ struct shared_job_address {
   bool is_insecure_allowed = false;
 };
 
+/// Fails with errc::invalid_argument if the ledger of a database has another format, and with
+/// errc::not_found or the error of the server if the database has no ledger.
+[[nodiscard]] result<void> check_ledger_format(pg_connection& connection);
+
 /// Finds a job by its name. Fails with errc::not_found if the database has no such job, or no
 /// ledger, and with errc::invalid_argument if the ledger has another format.
 [[nodiscard]] result<shared_job> find_shared_job(pg_connection& connection,

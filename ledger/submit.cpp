@@ -10,6 +10,7 @@
 #include "batch/scan.hpp"
 #include "line_cipher.hpp"
 #include "schema.hpp"
+#include "statements.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -62,7 +63,7 @@ public:
     auto given = pg_parameters{};
     given.add(job_);
     given.add(static_cast<std::int32_t>(size));
-    const auto done = connection_.run("select superstep.open_job($1, $2)", given);
+    const auto done = run_again(connection_, "select superstep.open_job($1, $2)", given);
     return done ? result<void>{} : done.error();
   }
 
@@ -76,7 +77,7 @@ private:
     given.add(std::span<const std::int64_t>{lines_});
     const auto texts = std::vector<std::string_view>{texts_.begin(), texts_.end()};
     given.add(std::span<const std::string_view>{texts});
-    const auto answer = connection_.run("select superstep.load($1, $2, $3, $4)", given);
+    const auto answer = run_again(connection_, "select superstep.load($1, $2, $3, $4)", given);
     if (!answer)
       return answer.error();
     const auto stored = static_cast<std::uint64_t>(answer->number(0, 0));
@@ -116,7 +117,8 @@ result<void> create_job(pg_connection& connection, const std::string& name,
   given.add(std::string_view{text});
   given.add(std::string_view{submit.agent});
   given.add(static_cast<std::int32_t>(submit.chunk_rows));
-  const auto done = connection.run("select superstep.create_job($1, $2, $3, $4, $5, $6)", given);
+  const auto done =
+      run_again(connection, "select superstep.create_job($1, $2, $3, $4, $5, $6)", given);
   return done ? result<void>{} : done.error();
 }
 
@@ -159,9 +161,11 @@ result<shared_job> job_of(pg_connection& connection, const std::string& name,
                           const job_header& header, const submit_options& submit) {
   auto found = find_shared_job(connection, name);
   if (!found && found.error().code == errc::not_found) {
-    if (auto created = create_job(connection, name, header, submit); !created)
+    auto created = create_job(connection, name, header, submit);
+    // Another process may have created a job of this name in the meantime.
+    if (!created && !has_sqlstate(created.error(), "23505"))
       return created.error();
-    return find_shared_job(connection, name);
+    found = find_shared_job(connection, name);
   }
   if (!found)
     return found;
@@ -170,6 +174,18 @@ result<shared_job> job_of(pg_connection& connection, const std::string& name,
                  "the ledger has another job \"" + name + "\" (different: " + differ +
                      "); choose another --job, or remove it with superstep jobs drop"};
   return found;
+}
+
+/// Fails unless another process, which has submitted the same job at the same time, has stored all
+/// its rows.
+result<void> check_submitted_by_other(pg_connection& connection, const shared_job& job,
+                                      std::uint64_t rows) {
+  const auto now = find_shared_job(connection, job.name);
+  if (now && now->number == job.number && now->rows == rows)
+    return {};
+  return error{errc::invalid_argument, "another process has changed the job \"" + job.name +
+                                           "\" while its rows were stored; see superstep jobs "
+                                           "show"};
 }
 
 } // namespace
@@ -200,20 +216,10 @@ result<void> prepare_ledger(pg_connection& connection) {
     auto created = connection.create_objects(std::string{ledger_tables()} + ledger_functions() +
                                              admin_functions() + ledger_grants());
     // Another process may have created the tables in the meantime; its version is checked then.
-    if (!created && created.error().text.find("42P07") == std::string::npos)
+    if (!created && !has_sqlstate(created.error(), "42P07"))
       return created;
   }
-  const auto version = connection.run("select superstep.ledger_format()");
-  // The first format has no function for it.
-  if (!version && version.error().text.find("(SQLSTATE 42883)") == std::string::npos)
-    return version.error();
-  const auto number = version ? version->number(0, 0) : 1;
-  if (number != ledger_format)
-    return error{errc::invalid_argument,
-                 "the ledger " + connection.name() + " has format " + std::to_string(number) +
-                     ", and this program has format " + std::to_string(ledger_format) +
-                     "; use the program that created it"};
-  return {};
+  return check_ledger_format(connection);
 }
 
 result<submitted_job> submit_job(pg_connection& connection, const std::string& name,
@@ -260,12 +266,16 @@ result<submitted_job> submit_job(pg_connection& connection, const std::string& n
   if (!cipher)
     return cipher.error();
   auto into = loader{connection, *job, *cipher, submit};
-  if (auto loaded = load(into, *input, *facts, options, stop); !loaded)
-    return loaded.error();
-  if (auto same = expect_unchanged(*input, *facts); !same)
-    return same.error();
-  if (auto opened = into.open(); !opened)
-    return opened.error();
+  auto stored = load(into, *input, *facts, options, stop);
+  if (stored)
+    stored = expect_unchanged(*input, *facts);
+  if (stored)
+    stored = into.open();
+  // The functions reject the rows of a job that is not being loaded.
+  if (!stored && has_sqlstate(stored.error(), "P0001"))
+    stored = check_submitted_by_other(connection, *job, rows);
+  if (!stored)
+    return stored.error();
   return out;
 }
 

@@ -79,6 +79,11 @@ bool is_permanent(std::string_view state) {
   return state.starts_with("28") || state == "3D000" || state == "42501";
 }
 
+/// Returns the end of an error's text.
+std::string with_sqlstate(std::string_view state) {
+  return " (SQLSTATE " + std::string{state} + ")";
+}
+
 /// The error of an attempt to connect.
 struct connect_failure {
   std::string text;
@@ -254,7 +259,7 @@ error pg_connection::refused() {
     return out;
   out.code = errc::invalid_argument;
   if (!why.state.empty())
-    out.text += " (SQLSTATE " + why.state + ")";
+    out.text += with_sqlstate(why.state);
   return out;
 }
 
@@ -262,10 +267,14 @@ error pg_connection::failure(const PGresult* of) {
   const auto* const state = PQresultErrorField(of, PG_DIAG_SQLSTATE);
   const auto* const text = PQresultErrorField(of, PG_DIAG_MESSAGE_PRIMARY);
   if (state == nullptr || text == nullptr || PQstatus(connection_.get()) != CONNECTION_OK ||
-      is_temporary(state))
-    return lost(text != nullptr ? text : first_line(PQerrorMessage(connection_.get())));
+      is_temporary(state)) {
+    auto out = lost(text != nullptr ? text : first_line(PQerrorMessage(connection_.get())));
+    if (state != nullptr && std::string_view{state}.starts_with("40")) // the outcome is known
+      out.text += with_sqlstate(state);
+    return out;
+  }
   return {errc::invalid_argument,
-          "the database " + address_.name + ": " + text + " (SQLSTATE " + state + ")"};
+          "the database " + address_.name + ": " + text + with_sqlstate(state)};
 }
 
 /// Waits until the socket is ready.

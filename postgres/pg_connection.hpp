@@ -100,7 +100,8 @@ private:
 /// An error with errc::io_failed means that the connection was lost or the server is not available;
 /// the connection is then closed. Other errors are those of the statement, or mean that the server
 /// refuses every connection, for example because of a wrong password. Error texts contain neither
-/// the statement nor its parameters.
+/// the statement nor its parameters. They end with the SQLSTATE if the server has rejected or
+/// rolled back a statement, also in the case of errc::io_failed.
 class pg_connection {
 public:
   /// @param is_cancelled called often while a function waits; may be empty

@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(jobs_with_equal_rows_have_different_keys) {
   const auto job = noting_job{3};
   job.open_gate();
   for (const auto& output : {job.output, job.folder / "second.jsonl"}) {
-    auto other = job.arguments({"--progress", "none"});
+    auto other = job.arguments();
     std::ranges::replace(other, job.output, output);
     const auto end = process{other}.wait();
     BOOST_TEST(end.exit_code == 0, end.err);
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(jobs_with_equal_rows_have_different_keys) {
 
 BOOST_AUTO_TEST_CASE(resumed_job_repeats_calls_with_same_keys) {
   const auto job = noting_job{3};
-  auto killed = process{job.arguments({"--progress", "none"})};
+  auto killed = process{job.arguments()};
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds{30};
   while (job.keys().size() < 3 && std::chrono::steady_clock::now() < limit)
     std::this_thread::sleep_for(std::chrono::milliseconds{20});

@@ -513,7 +513,7 @@ BOOST_AUTO_TEST_CASE(worker_role_needs_no_access_to_tables) {
   BOOST_TEST(server.value("select string_agg(proname, ' ' order by proname) from pg_proc where "
                           "pronamespace = 'superstep'::regnamespace and proname <> "
                           "'grant_limits' and has_function_privilege('runner', oid, 'execute')") ==
-             "beat commit find_job lease read release resolve");
+             "beat commit find_job lease ledger_format read release resolve");
 }
 
 BOOST_AUTO_TEST_CASE(admin_role_needs_no_access_to_tables) {

@@ -268,6 +268,36 @@ BOOST_FIXTURE_TEST_CASE(refused_commit_is_repeated_if_chunk_is_still_held, fixtu
   BOOST_TEST(stored() == 4U);
 }
 
+/// `superstep jobs retry-dead` removes outputs and changes the fence.
+BOOST_FIXTURE_TEST_CASE(retried_rows_of_held_chunk_run_again, fixture) {
+  connect();
+  this->lease(chunk);
+  lease_nothing();
+  take_rows(4);
+  end_rows(0, 2);
+  now += seconds{1};
+  static_cast<void>(commit());
+  BOOST_TEST(stored() == 2U);
+  end_rows(2, 3);
+  now += seconds{1};
+  static_cast<void>(commit(part_answer::verdict::lost, 0));
+  connect({{{0, 4, 2}, {1}}}); // the output of row 0 was removed
+  static_cast<void>(commit());
+  BOOST_TEST(stored() == 1U);
+  static_cast<void>(expect<read_action>());
+  worker.read(std::vector<std::uint64_t>{0, 3}, now);
+  BOOST_TEST(worker.take(now).value_or(9) == 0U);
+  BOOST_TEST(!worker.take(now).has_value());
+  worker.ended(3);
+  worker.ended(0);
+  const auto last = commit();
+  BOOST_TEST(last.rows.front() == (std::vector<std::uint64_t>{0, 3}),
+             boost::test_tools::per_element());
+  BOOST_TEST(stored() == 2U);
+  BOOST_TEST(worker.rows().chunks().empty());
+  BOOST_TEST(worker.rows().refused() == 0U);
+}
+
 BOOST_FIXTURE_TEST_CASE(rows_beyond_new_bound_belong_to_others, fixture) {
   connect();
   this->lease(chunk);
