@@ -297,6 +297,7 @@ private:
   /// Restarts the lifetime of items that were read, if the options say so. A new expiry time is
   /// written only if it is later by at least 1/20 of the lifetime. Otherwise almost every read
   /// would cause a write. An item that was put again since it was read keeps its new lifetime.
+  /// Failures are ignored: the items were read, and a later read restarts their lifetime.
   void renew(std::span<const found_item> items) {
     constexpr auto parts = 20;
     const auto at = now();
@@ -306,7 +307,9 @@ private:
     };
     if (std::ranges::none_of(items, is_due))
       return;
-    db_->in_transaction(transaction::write, [&] {
+    try {
+      if (!db_->try_begin_write())
+        return;
       for (const auto& i : items) {
         if (!is_due(i))
           continue;
@@ -317,7 +320,10 @@ private:
         renew_.bind(5, i.until);
         renew_.run();
       }
-    });
+      db_->commit();
+    } catch (const checkpoint_error&) {
+      db_->roll_back();
+    }
   }
 
   const row_store_options options_;

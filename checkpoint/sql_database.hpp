@@ -112,6 +112,12 @@ public:
   /// Returns the number of rows that the last statement has changed.
   [[nodiscard]] virtual std::int64_t changes() const noexcept = 0;
   virtual void begin(transaction) = 0;
+  /// Begins a transaction that writes, unless the database is locked: then it returns false without
+  /// waiting.
+  [[nodiscard]] virtual bool try_begin_write() {
+    begin(transaction::write);
+    return true;
+  }
   virtual void commit() = 0;
   /// Rolls back the open transaction, if there is one.
   virtual void roll_back() noexcept = 0;

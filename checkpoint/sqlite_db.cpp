@@ -222,6 +222,11 @@ bool sqlite_database::try_run(statement& s) {
   return static_cast<sqlite_statement&>(s.held()).try_run();
 }
 
+bool sqlite_database::try_begin_write() {
+  auto begin_write = prepare("BEGIN IMMEDIATE");
+  return try_run(begin_write);
+}
+
 bool sqlite_database::is_in_transaction() const noexcept {
   return sqlite3_get_autocommit(at_.get()) == 0;
 }

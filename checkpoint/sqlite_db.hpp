@@ -56,6 +56,7 @@ public:
   [[nodiscard]] statement prepare(std::string_view sql) override;
   [[nodiscard]] std::int64_t changes() const noexcept override;
   void begin(transaction) override;
+  [[nodiscard]] bool try_begin_write() override;
   void commit() override;
   void roll_back() noexcept override;
   [[nodiscard]] bool has_texts_in_byte_columns() const noexcept override { return true; }

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 
 namespace superstep {
 
@@ -74,27 +76,38 @@ bool is_equal(const json::value& a, const json::value& b) {
          });
 }
 
+/// Applies an ordered operator. False for values without an order, such as NaN.
+bool is_in_order(std::string_view op, std::partial_ordering held_to_wanted) {
+  if (op == "$lt")
+    return held_to_wanted < 0;
+  if (op == "$lte")
+    return held_to_wanted <= 0;
+  return op == "$gt" ? held_to_wanted > 0 : held_to_wanted >= 0;
+}
+
 bool compare(std::string_view op, const json::value& held, const json::value& wanted,
              non_number otherwise) {
   if (op == "$eq")
     return is_equal(held, wanted);
   if (op == "$ne")
     return !is_equal(held, wanted);
-  const auto is_less = op == "$lt" || op == "$lte";
-  if (!is_less && op != "$gt" && op != "$gte")
+  if (op != "$lt" && op != "$lte" && op != "$gt" && op != "$gte")
     throw std::invalid_argument{"unknown filter operator \"" + std::string{op} +
                                 "\"; use $eq, $ne, $gt, $gte, $lt or $lte"};
-  if (otherwise == non_number::skip && (!held.is_number() || !wanted.is_number()))
-    return false;
+  if (otherwise == non_number::skip) { // compare values of the same type, like SqliteStore
+    if (held.is_string() && wanted.is_string())
+      return is_in_order(op, std::string_view{held.get_string()} <=>
+                                 std::string_view{wanted.get_string()});
+    if (!held.is_number() || !wanted.is_number())
+      return false;
+  }
   const auto a = number_in(held);
   const auto b = number_in(wanted);
   if (!a || !b)
     throw store_filter_error{"the operator " + std::string{op} + " compares numbers, not " +
                              to_text(a ? wanted : held) +
                              ": exclude such items with a condition on another field"};
-  if (*a == *b)
-    return op == "$lte" || op == "$gte";
-  return is_less ? *a < *b : *a > *b; // both comparisons are false for NaN
+  return is_in_order(op, *a <=> *b);
 }
 
 bool matches_value(const json::value& wanted, const json::value& held, non_number otherwise,

@@ -20,6 +20,8 @@
 #include <tuple>
 #include <vector>
 
+#include <sqlite3.h>
+
 namespace ss = superstep;
 namespace json = boost::json;
 
@@ -97,6 +99,32 @@ BOOST_AUTO_TEST_CASE(read_keeps_the_lifetime_of_an_item_that_was_replaced_meanwh
   BOOST_TEST(kept->contains("new"));
 }
 
+BOOST_AUTO_TEST_CASE(item_is_returned_while_its_lifetime_cannot_be_renewed) {
+  const auto folder = temporary_folder{};
+  auto time = set_clock{};
+  auto options = ss::sqlite_store_options{};
+  options.time = &time;
+  options.ttl = std::chrono::milliseconds{100};
+  auto s = ss::sqlite_store{folder.file(), options};
+  s.put({"a"}, "k", {});
+  time.at += std::chrono::milliseconds{60};
+  auto* db = static_cast<sqlite3*>(nullptr);
+  BOOST_REQUIRE(sqlite3_open(folder.file().c_str(), &db) == SQLITE_OK);
+  BOOST_REQUIRE(sqlite3_exec(db, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK);
+  BOOST_TEST(s.get({"a"}, "k").has_value()); // does not wait for the other connection
+  BOOST_TEST(keys(s, {{"a"}, {}, 10, 0}) == "k");
+  sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr);
+  const auto* fails =
+      "CREATE TRIGGER full BEFORE UPDATE ON items BEGIN SELECT RAISE(ABORT, ''); END";
+  BOOST_REQUIRE(sqlite3_exec(db, fails, nullptr, nullptr, nullptr) == SQLITE_OK);
+  BOOST_TEST(s.get({"a"}, "k").has_value());
+  BOOST_REQUIRE(sqlite3_exec(db, "DROP TRIGGER full", nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(db);
+  BOOST_TEST(s.get({"a"}, "k").has_value()); // restarts the lifetime
+  time.at += std::chrono::milliseconds{60};
+  BOOST_TEST(s.get({"a"}, "k").has_value());
+}
+
 BOOST_AUTO_TEST_CASE(damaged_item_error_names_item_and_file) {
   const auto folder = temporary_folder{};
   auto s = ss::sqlite_store{folder.file()};
@@ -122,6 +150,21 @@ BOOST_AUTO_TEST_CASE(comparison_with_text_throws_only_in_memory_store) {
   }
   BOOST_TEST(keys(file.get(), where(R"({"n":{"$gt":1}})")) == "b");
   BOOST_CHECK_THROW((void)memory.get().search(where(R"({"n":{"$gt":1}})")), ss::store_filter_error);
+}
+
+BOOST_AUTO_TEST_CASE(file_store_compares_texts_as_texts) {
+  auto place = stored_in_file{};
+  auto& s = place.get();
+  s.put({"n"}, "a", {{"at", "2024-05-01"}});
+  s.put({"n"}, "b", {{"at", "2025-05-01"}});
+  s.put({"n"}, "c", {{"at", "9"}});
+  s.put({"n"}, "d", {{"at", 2'026}});
+  s.put({"n"}, "e", {});
+  BOOST_TEST(keys(s, where(R"({"at":{"$gte":"2025-01-01"}})")) == "bc");
+  BOOST_TEST(keys(s, where(R"({"at":{"$gt":"2024-05-01","$lt":"9"}})")) == "b");
+  BOOST_TEST(keys(s, where(R"({"at":{"$lte":"2024-05-01"}})")) == "a");
+  BOOST_TEST(keys(s, where(R"({"at":{"$lt":"10"}})")) == "");
+  BOOST_TEST(keys(s, where(R"({"at":{"$gt":10}})")) == "d");
 }
 
 BOOST_AUTO_TEST_CASE(filter_comparison_with_nan_matches_nothing) {
