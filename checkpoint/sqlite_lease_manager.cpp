@@ -6,11 +6,16 @@
 #include "sqlite_lease_manager.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <utility>
 
 namespace superstep::detail {
 
 namespace {
+
+/// The number of runs of a checkpointer that wait for another process.
+using waiting_count = std::atomic<std::size_t>;
 
 /// A run that is at the head of the queue of this process and waits for another process to release
 /// the file lock.
@@ -20,26 +25,43 @@ struct waiting_run {
   std::string thread_id;
   lease_ptr own;
   std::function<void(result<lease_ptr>)> done;
-  std::chrono::milliseconds pause{1}; // time until the next attempt
+  std::chrono::microseconds pause{1'000}; // time until the next attempt
+  std::shared_ptr<waiting_count> waiting;
+  bool is_counted = false; // in `waiting`, since the first attempt that failed
+
+  void end(result<lease_ptr> with) {
+    if (std::exchange(is_counted, false))
+      --*waiting;
+    done(std::move(with));
+  }
 };
 
+/// Returns the longest pause between two attempts of a run. The system searches a list of all locks
+/// at each attempt, so the pause grows with the number of waiting runs.
+std::chrono::microseconds pause_max(std::size_t waiting) {
+  constexpr auto pause_of_few = std::chrono::microseconds{50'000};
+  constexpr auto pause_per_run = std::chrono::microseconds{500};
+  return std::max(pause_of_few, pause_per_run * static_cast<std::int64_t>(waiting));
+}
+
 /// Tries to lock the thread. If another process holds the lock, schedules the next attempt. The
-/// pause between attempts doubles up to 50 ms.
+/// pause between attempts doubles up to pause_max().
 /// @param is_stopping whether the writer stops; the run then gets an error instead of another
 /// attempt
 void retry_lock(const std::shared_ptr<waiting_run>& run, bool is_stopping) {
-  constexpr auto pause_max = std::chrono::milliseconds{50};
   const auto writer = run->writer.lock();
   if (const auto place = run->locks->try_lock(run->thread_id)) {
-    run->done(with_lock(std::move(run->own), run->locks, run->thread_id, *place));
+    run->end(with_lock(std::move(run->own), run->locks, run->thread_id, *place));
   } else if (is_stopping || !writer) {
-    run->done(
+    run->end(
         error{checkpoint_errc::in_use, "thread '" + run->thread_id +
                                            "' is in use by another process, and the checkpointer "
                                            "was closed while a run waited for it"});
   } else {
+    if (!std::exchange(run->is_counted, true))
+      ++*run->waiting;
     const auto when = write_queue::clock::now() + run->pause;
-    run->pause = std::min(run->pause * 2, pause_max);
+    run->pause = std::min(run->pause * 2, pause_max(*run->waiting));
     writer->run_at(when, [run](bool stops) { retry_lock(run, stops); });
   }
 }
@@ -57,6 +79,7 @@ void sqlite_lease_manager::take(const std::string& thread_id, busy_policy choice
   waiting->locks = locks_;
   waiting->thread_id = thread_id;
   waiting->done = std::move(done);
+  waiting->waiting = waiting_;
   queue_->take(thread_id, choice, [waiting, choice](result<lease_ptr> own) {
     if (!own) {
       waiting->done(std::move(own));

@@ -6,6 +6,8 @@
 #include "thread_locks.hpp"
 #include "write_queue.hpp"
 
+#include <atomic>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,6 +29,9 @@ private:
   std::shared_ptr<lease_queue> queue_ = std::make_shared<lease_queue>();
   std::shared_ptr<thread_locks> locks_;
   std::weak_ptr<write_queue> writer_;
+  /// The number of runs that wait for another process.
+  std::shared_ptr<std::atomic<std::size_t>> waiting_ =
+      std::make_shared<std::atomic<std::size_t>>(std::size_t{0});
 };
 
 } // namespace superstep::detail

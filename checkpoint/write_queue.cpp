@@ -230,17 +230,24 @@ void write_queue::run_at(clock::time_point when, std::function<void(bool)> what)
   what(true);
 }
 
-/// Runs one timer if a timer is due. Releases the lock while it runs. Returns whether a timer ran.
-bool write_queue::run_due_timer(std::unique_lock<std::mutex>& lock) {
-  if (timers_.empty() || (timers_.begin()->first > clock::now() && !is_stopping_))
-    return false;
-  auto due = timers_.extract(timers_.begin());
-  const auto is_stopping = is_stopping_;
-  lock.unlock();
-  due.mapped()(is_stopping);
-  due.mapped() = nullptr; // destroy the function without the lock
-  lock.lock();
-  return true;
+/// Runs the timers that are due, for a few milliseconds: there may be thousands of them, and writes
+/// wait meanwhile. Releases the lock while a timer runs. Returns whether a timer ran.
+bool write_queue::run_due_timers(std::unique_lock<std::mutex>& lock) {
+  constexpr auto time_max = std::chrono::milliseconds{5};
+  const auto end = clock::now() + time_max;
+  auto has_run = false;
+  for (auto now = clock::now(); now < end || !has_run; now = clock::now()) {
+    if (timers_.empty() || (timers_.begin()->first > now && !is_stopping_))
+      break;
+    auto due = timers_.extract(timers_.begin());
+    const auto is_stopping = is_stopping_;
+    lock.unlock();
+    due.mapped()(is_stopping);
+    due.mapped() = nullptr; // destroy the function without the lock
+    lock.lock();
+    has_run = true;
+  }
+  return has_run;
 }
 
 void write_queue::run(const std::function<void(database&)>& what) {
@@ -296,11 +303,14 @@ std::vector<pending_write> write_queue::take_batch() {
 
 void write_queue::work() {
   auto lock = std::unique_lock{mutex_};
+  auto has_run_timers = false; // then it is the turn of writes and maintenance tasks
   while (wait_for_work(lock)) {
-    if (run_due_timer(lock))
+    has_run_timers = !has_run_timers && run_due_timers(lock);
+    if (has_run_timers)
       continue;
     if (queue_.empty()) { // queued writes come before maintenance tasks
-      run_maintenance();
+      if (!maintenance_.empty())
+        run_maintenance();
       continue;
     }
     auto batch = take_batch();

@@ -220,7 +220,7 @@ private:
   void release_database();
   [[nodiscard]] static std::vector<std::function<void()>> take_callbacks(std::span<pending_write>);
   void run_maintenance();
-  [[nodiscard]] bool run_due_timer(std::unique_lock<std::mutex>&);
+  [[nodiscard]] bool run_due_timers(std::unique_lock<std::mutex>&);
 
   const row_checkpointer_options options_;
   std::unique_ptr<row_sink> sink_;
