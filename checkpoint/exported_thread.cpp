@@ -56,8 +56,9 @@ void append_checkpoint(std::string& out, const exported_checkpoint& p) {
   out += "]}\n";
 }
 
+/// Parses a line of any size: it may have a row and many task records, which are checked later.
 json::value parse_line(std::string_view text, std::size_t number) {
-  auto parsed = parse_json(text, {row_bytes_max, read_depth_max});
+  auto parsed = parse_json(text, {text.size(), read_depth_max});
   if (!parsed)
     throw unreadable(number, parsed.error().text);
   return std::move(*parsed);
@@ -109,12 +110,18 @@ exported_checkpoint read_checkpoint(const json::object& line, std::size_t number
   if (out.header.id.empty() || row == nullptr || !row->is_object() || tasks == nullptr ||
       !tasks->is_array())
     throw unreadable(number, "the checkpoint has no id, row or tasks");
-  out.row = to_text(*row);
+  const auto row_text = [&](const json::value& of) {
+    auto text = to_text(of);
+    if (text.size() > row_bytes_max)
+      throw unreadable(number, "a row is larger than 512 MiB");
+    return text;
+  };
+  out.row = row_text(*row);
   for (const auto& t : tasks->get_array()) {
     if (!t.is_array() || t.get_array().size() != 2 || !t.get_array()[0].is_int64())
       throw unreadable(number, "a task is not a list of a layout number and a record");
     out.tasks.push_back(
-        {static_cast<std::size_t>(t.get_array()[0].get_int64()), to_text(t.get_array()[1])});
+        {static_cast<std::size_t>(t.get_array()[0].get_int64()), row_text(t.get_array()[1])});
   }
   return out;
 }

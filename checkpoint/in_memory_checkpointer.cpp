@@ -185,6 +185,10 @@ void in_memory_checkpointer::put(const thread_key& key, checkpoint_ptr point) {
   auto added = entry{{storable_part(std::move(point)), {}}, {}}; // may call copies of user types
   const auto& id = added.typed.checkpoint->id;
   const auto lock = std::scoped_lock{mutex_};
+  // The newest checkpoint is never pruned, so the thread of a missing parent was deleted.
+  const auto& parent = added.typed.checkpoint->parent;
+  if (!parent.empty() && find(key) == nullptr)
+    throw checkpoint_error{thread_deleted(key.thread_id)};
   auto& points = threads_[key].points;
   if (!points.empty() && points.rbegin()->first >= id)
     throw checkpoint_error{make_error_code(checkpoint_errc::conflict),
@@ -242,6 +246,7 @@ void in_memory_checkpointer::put_effect(std::string_view thread_id, std::string_
 void in_memory_checkpointer::delete_thread(std::string_view thread_id) {
   auto gone = std::vector<thread_map::node_type>{};
   const auto lock = std::scoped_lock{mutex_};
+  queue_->revoke(thread_id);
   if (const auto of = effects_.find(thread_id); of != effects_.end())
     effects_.erase(of);
   for (auto i = threads_.lower_bound({std::string{thread_id}, {}});
@@ -464,8 +469,10 @@ void in_memory_checkpointer::prune_thread(thread_map::iterator from, thread_map:
   const auto goes = what.whole_threads && std::all_of(from, to, [&](const auto& item) {
                       return std::ranges::all_of(item.second.points, is_old);
                     });
-  if (goes)
+  if (goes) {
+    queue_->revoke(from->first.thread_id);
     effects_.erase(from->first.thread_id);
+  }
   for (auto i = from; i != to; ++i) {
     auto& points = i->second.points;
     if (points.empty())
@@ -492,7 +499,7 @@ void in_memory_checkpointer::prune_thread(thread_map::iterator from, thread_map:
 
 std::size_t in_memory_checkpointer::prune(const prune_options& what) {
   // Like the checkpointers in databases, it does not wait for runs. A run continues from the newest
-  // checkpoint, which remains unless the whole thread is deleted.
+  // checkpoint, which remains unless the whole thread is deleted. The run then fails.
   auto gone = std::vector<entries>{};
   const auto lock = std::scoped_lock{mutex_};
   if (!what.thread_id.empty()) {

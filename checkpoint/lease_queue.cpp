@@ -4,6 +4,8 @@
 // start runs, so they are always called without holding the mutex.
 #include "lease_queue.hpp"
 
+#include <superstep/base/detail/assert.hpp>
+
 #include <atomic>
 #include <utility>
 
@@ -20,7 +22,15 @@ checkpoint_error effect_already_started(std::string_view thread_id) {
 error thread_taken_over(std::string_view thread_id) {
   return {make_error_code(checkpoint_errc::conflict),
           "thread '" + std::string{thread_id} +
-              "' was taken over by another run: run again to resume from the stored state"};
+              "' was taken over by another run or deleted: run again to resume from the stored "
+              "state"};
+}
+
+error thread_deleted(std::string_view thread_id) {
+  return {make_error_code(checkpoint_errc::conflict),
+          "thread '" + std::string{thread_id} +
+              "' was deleted while a run was using it; nothing was written: run again to start the "
+              "thread over"};
 }
 
 class lease_queue::lease final : public thread_lease {
@@ -49,13 +59,16 @@ void lease_queue::take(const std::string& thread_id, busy_policy choice, callbac
   {
     const auto lock = std::scoped_lock{mutex_};
     auto& of = lines_[thread_id];
-    if (of.holder != nullptr && choice == busy_policy::wait) {
+    const auto is_free = of.holder == nullptr && of.former_holders == 0;
+    if (!is_free && choice == busy_policy::wait) {
       of.waiting.push_back(std::move(done));
       return;
     }
-    if (of.holder != nullptr && choice == busy_policy::take_over)
+    if (of.holder != nullptr && choice == busy_policy::take_over) {
       of.holder->lose();
-    if (of.holder == nullptr || choice == busy_policy::take_over)
+      ++of.former_holders;
+    }
+    if (is_free || choice == busy_policy::take_over)
       given = grant(of, thread_id);
   }
   if (given)
@@ -67,16 +80,27 @@ void lease_queue::take(const std::string& thread_id, busy_policy choice, callbac
                    "take it over (thread_options::on_busy)"});
 }
 
+void lease_queue::revoke(std::string_view thread_id) {
+  const auto lock = std::scoped_lock{mutex_};
+  const auto found = lines_.find(thread_id);
+  if (found != lines_.end() && found->second.holder != nullptr)
+    found->second.holder->lose();
+}
+
 void lease_queue::release(const lease& back) {
   auto next = callback{};
   auto given = lease_ptr{};
   {
     const auto lock = std::scoped_lock{mutex_};
     const auto found = lines_.find(back.thread_id());
-    if (found == lines_.end() || found->second.holder != &back) // another run took the thread over
-      return;
+    SUPERSTEP_ASSERT(found != lines_.end());
     auto& of = found->second;
-    of.holder = nullptr;
+    if (of.holder == &back)
+      of.holder = nullptr;
+    else // another run took the thread over
+      --of.former_holders;
+    if (of.holder != nullptr || of.former_holders > 0)
+      return;
     if (of.waiting.empty()) {
       lines_.erase(found);
       return;

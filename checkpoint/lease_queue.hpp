@@ -3,12 +3,14 @@
 
 #include <superstep/checkpoint/checkpointer.hpp>
 
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,8 +20,12 @@ namespace superstep::detail {
 /// recorded the start of this effect.
 [[nodiscard]] checkpoint_error effect_already_started(std::string_view thread_id);
 
-/// Returns the error of a run that has lost the lease on its thread.
+/// Returns the error of a run that has lost the lease on its thread: another run has taken the
+/// thread over, or the thread was deleted.
 [[nodiscard]] error thread_taken_over(std::string_view thread_id);
+
+/// Returns the error of a run whose thread was deleted meanwhile.
+[[nodiscard]] error thread_deleted(std::string_view thread_id);
 
 /// Grants leases on the threads of one checkpointer to the runs of this process. Each thread has
 /// one holder at a time, and waiting runs get the lease in the order of their requests. Leases
@@ -30,19 +36,26 @@ public:
   /// Requests a lease; see checkpointer::take(). `done` is called before take() returns, or later
   /// by the operating-system thread on which the current holder releases its lease.
   void take(const std::string& thread_id, busy_policy, callback done);
+  /// Marks the lease on a thread as lost, because the thread was deleted. Other runs still wait
+  /// until the run returns it.
+  void revoke(std::string_view thread_id);
 
 private:
   class lease;
   /// The runs that hold or want one thread.
   struct line {
-    lease* holder = nullptr;      ///< null only while a lease is passed to the next run
+    lease* holder =
+        nullptr; ///< null if the holder has returned its lease, or while it is passed on
+    /// The number of leases that were taken over and not returned yet. Their runs still use the
+    /// thread.
+    std::size_t former_holders = 0;
     std::deque<callback> waiting; ///< callbacks of the waiting runs, oldest first
   };
   [[nodiscard]] lease_ptr grant(line&, const std::string& thread_id);
   void release(const lease&);
 
   std::mutex mutex_;
-  std::map<std::string, line> lines_;
+  std::map<std::string, line, std::less<>> lines_;
 };
 
 /// Acquires the leases of several threads without waiting.

@@ -2,6 +2,8 @@
 // Chooses between SQLite and PostgreSQL by the form of the name of a database.
 #include "open_database.hpp"
 
+#include "row_checkpointer.hpp"
+
 #include <superstep/checkpoint/postgres.hpp>
 #include <superstep/checkpoint/sqlite.hpp>
 
@@ -20,6 +22,12 @@ std::shared_ptr<checkpointer> open_threads(const std::string& database,
   options.encryption_key = encryption_key_from_environment();
   options.owner = std::move(owner);
   return sqlite_checkpointer(database, std::move(options));
+}
+
+std::string export_until(checkpointer& from, std::string_view thread_id, std::string_view at) {
+  if (auto* rows = dynamic_cast<row_checkpointer*>(&from))
+    return rows->export_until(thread_id, at);
+  return cut_thread(from.export_thread(thread_id), at);
 }
 
 std::unique_ptr<store> open_store(const std::string& database) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace superstep::detail {
 
@@ -16,6 +17,12 @@ namespace superstep::detail {
 /// @throws checkpoint_error
 [[nodiscard]] std::shared_ptr<checkpointer> open_threads(const std::string& database,
                                                          std::optional<std::string> owner = {});
+
+/// Exports a thread up to a checkpoint of the outermost graph. In a database, later checkpoints may
+/// be damaged.
+/// @param at id of the checkpoint; empty for the complete thread
+[[nodiscard]] std::string export_until(checkpointer& from, std::string_view thread_id,
+                                       std::string_view at);
 
 /// Opens the long-term memory in a PostgreSQL database or in an SQLite file, like open_threads().
 [[nodiscard]] std::unique_ptr<store> open_store(const std::string& database);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checkpointer on a database. This file decides what is read and written. Other files do the
-// work: row_reader.cpp loads, write_queue.cpp has the queue, row_maintenance.cpp imports, prunes
-// and deletes. What differs between databases is behind checkpoint_backend.
+// work: row_reader.cpp loads, write_queue.cpp has the queue, row_checkpointer_maintenance.cpp
+// imports, prunes and deletes. What differs between databases is behind checkpoint_backend.
 //
 // The newest checkpoint of each recently used thread is cached in a thread_state. The cache has two
 // uses: a load often needs no access to the database, and the next checkpoint can be written as a
@@ -11,9 +11,9 @@
 #include "lease_queue.hpp"
 #include "pinned_lease.hpp"
 #include "row_checkpointer_impl.hpp"
-#include "row_maintenance.hpp"
 
 #include <superstep/base/detail/assert.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
 
 #include <algorithm>
 #include <stdexcept>
@@ -36,13 +36,6 @@ constexpr auto chain_factor = std::int64_t{4};
 constexpr auto chain_min = std::int64_t{32} << 10U;
 constexpr auto row_overhead = std::int64_t{64};
 
-/// Whether a thread's state can be evicted: only the map refers to it, and all its writes are done.
-bool is_idle(const thread_state_ptr& thread) {
-  return thread.use_count() == 1 && thread->saved == thread->enqueued &&
-         std::ranges::all_of(thread->namespaces,
-                             [](const auto& c) { return c.second->tasks.empty(); });
-}
-
 /// Caches an older checkpoint that was loaded. A run may start a branch from it, and the branch's
 /// first checkpoint is then a delta to it.
 void keep_branch_base(namespace_head& head, loaded_checkpoint base_candidate) {
@@ -51,11 +44,27 @@ void keep_branch_base(namespace_head& head, loaded_checkpoint base_candidate) {
     head.branch_bases.pop_back();
 }
 
+/// Returns an upper bound of the size of a row with task records; see complete_row().
+std::size_t joined_size(const std::string& row, const std::vector<std::string>& tasks) {
+  constexpr auto brackets = std::size_t{8};
+  auto out = row.size() + brackets;
+  for (const auto& task : tasks)
+    out += task.size() + 1;
+  return out;
+}
+
 bool is_at(const loaded_checkpoint& p, std::string_view id) noexcept {
   return p.saved.checkpoint && p.saved.checkpoint->id == id;
 }
 
 } // namespace
+
+/// Whether a thread's state can be evicted: only the map refers to it, and all its writes are done.
+bool row_checkpointer::impl::is_idle(const thread_state_ptr& thread) {
+  return thread.use_count() == 1 && thread->saved == thread->enqueued &&
+         std::ranges::all_of(thread->namespaces,
+                             [](const auto& c) { return c.second->tasks.empty(); });
+}
 
 thread_state_ptr& row_checkpointer::impl::state_of(std::string_view thread_id) {
   auto found = threads_.find(thread_id);
@@ -302,8 +311,10 @@ void row_checkpointer::impl::put(const thread_key& key, checkpoint_ptr point, bo
   j.ends_effects = key.ns.empty() && std::exchange(thread->may_have_effects, false);
   const auto ends_effects = j.ends_effects;
   // The records of the tasks between two checkpoints are written in the row of the second one. This
-  // saves a row per super-step. If the new checkpoint starts a branch, they get rows of their own.
-  const auto follows = is_at(head->newest, point->parent);
+  // saves a row per super-step. If the new checkpoint starts a branch, or the row would be too
+  // large to be read, they get rows of their own.
+  const auto follows =
+      is_at(head->newest, point->parent) && joined_size(j.row, head->tasks) <= row_bytes_max;
   if (follows)
     j.tasks = std::exchange(head->tasks, {});
   else
@@ -426,33 +437,6 @@ void row_checkpointer::impl::wait_for_all_writes() {
     writer_->wait_for(lock, thread);
 }
 
-/// Removes a thread from the cache, after its rows were deleted or imported.
-void row_checkpointer::impl::forget(std::string_view thread_id) {
-  const auto lock = std::scoped_lock{writer_->mutex()};
-  if (const auto found = threads_.find(thread_id); found != threads_.end())
-    threads_.erase(found);
-}
-
-/// Updates the cache after a prune. Cached older checkpoints may no longer exist in the database,
-/// so they are dropped. Threads that are not in use are removed from the cache. The newest
-/// checkpoint of a thread in use stays cached, because a prune keeps it.
-/// @param thread_id the pruned thread; empty if all threads were pruned
-void row_checkpointer::impl::forget_branch_bases(std::string_view thread_id) {
-  const auto lock = std::scoped_lock{writer_->mutex()};
-  std::erase_if(threads_, [&](const auto& b) {
-    if (!thread_id.empty() && b.first != thread_id)
-      return false;
-    for (const auto& [ns, head] : b.second->namespaces)
-      head->branch_bases.clear();
-    return is_idle(b.second);
-  });
-}
-
-void row_checkpointer::impl::maintain(const std::function<void(database&, row_reader&)>& what) {
-  const auto reader = on_->make_reader();
-  writer_->run([&](database& db) { what(db, *reader); });
-}
-
 namespace {
 
 const row_checkpointer_options& checked(const row_checkpointer_options& options) {
@@ -532,35 +516,15 @@ void row_checkpointer::put_effect(std::string_view thread_id, std::string_view k
   impl_->put_effect(thread_id, {std::string{key}, std::move(record)});
 }
 
-void row_checkpointer::delete_thread(std::string_view thread_id) {
-  impl_->wait_for_writes(thread_id);
-  impl_->writer().run([&](database& db) { remove_thread(db, thread_id); });
-  impl_->forget(thread_id);
-}
-
-std::size_t row_checkpointer::delete_runs(const std::vector<std::string>& run_ids) {
-  impl_->wait_for_all_writes();
-  const auto threads = impl_->reading([&](row_reader& r) { return r.threads_of_runs(run_ids); });
-  const auto leases = acquire_all(impl_->leases(), threads);
-  auto gone = std::size_t{0};
-  impl_->maintain(
-      [&](database& db, row_reader& reader) { gone = remove_runs(db, reader, threads, run_ids); });
-  for (const auto& thread_id : threads)
-    impl_->forget(thread_id);
-  return gone;
-}
-
 std::string row_checkpointer::export_thread(std::string_view thread_id) {
-  impl_->wait_for_writes(thread_id);
-  return write_thread(thread_id,
-                      impl_->reading([&](row_reader& r) { return r.export_rows(thread_id); }));
+  return export_until(thread_id, {});
 }
 
-void row_checkpointer::import_thread(std::string_view thread_id, std::string_view bytes) {
-  const auto thread = read_thread(bytes);
+std::string row_checkpointer::export_until(std::string_view thread_id, std::string_view at) {
   impl_->wait_for_writes(thread_id);
-  impl_->writer().run([&](database& db) { import_rows(db, thread_id, thread); });
-  impl_->forget(thread_id);
+  const auto text = write_thread(
+      thread_id, impl_->reading([&](row_reader& r) { return r.export_rows(thread_id, at); }));
+  return at.empty() ? text : cut_thread(text, at);
 }
 
 std::vector<thread_summary> row_checkpointer::threads(std::string_view after, std::size_t limit) {
@@ -576,16 +540,6 @@ std::vector<json::object> row_checkpointer::history(const thread_key& key,
                                                     const checkpoint_query& query) {
   impl_->wait_for_writes(key.thread_id);
   return impl_->reading([&](row_reader& r) { return r.history(key, query); });
-}
-
-std::size_t row_checkpointer::prune(const prune_options& what) {
-  impl_->wait_for_writes(what.thread_id);
-  auto gone = std::size_t{0};
-  impl_->maintain([&](database& db, row_reader& reader) {
-    gone = prune_rows(db, reader, what);
-    impl_->forget_branch_bases(what.thread_id);
-  });
-  return gone;
 }
 
 row_checkpointer::counts row_checkpointer::written() const noexcept {

@@ -62,6 +62,9 @@ public:
   bool when_saved(const thread_key&, std::function<void()> done) override;
   void check(const thread_key&) override;
   std::string export_thread(std::string_view thread_id) override;
+  /// Returns export_thread(), truncated by cut_thread(). Checkpoints after `at` may be damaged.
+  /// @param at id of a checkpoint of the outermost graph; empty for the complete thread
+  [[nodiscard]] std::string export_until(std::string_view thread_id, std::string_view at);
   void import_thread(std::string_view thread_id, std::string_view bytes) override;
   void take(const std::string& thread_id, busy_policy,
             std::function<void(result<lease_ptr>)> done) override;

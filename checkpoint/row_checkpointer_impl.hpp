@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,7 +44,8 @@ public:
   void wait_for_writes(std::string_view thread_id);
   void wait_for_all_writes();
   void forget(std::string_view thread_id);
-  void forget_branch_bases(std::string_view thread_id);
+  void fail_run_of_deleted(std::string_view thread_id);
+  std::size_t prune(const prune_options& what);
   /// Calls `what` in a transaction of its own, on the writer thread. It also gets a reader with
   /// another connection.
   void maintain(const std::function<void(detail::database&, detail::row_reader&)>& what);
@@ -63,6 +65,8 @@ private:
   [[nodiscard]] detail::namespace_head_ptr namespace_of(detail::thread_state& thread,
                                                         const thread_key& key);
   void drop_failed_state(const thread_key& key);
+  void forget_branch_bases(const std::set<std::string>& pruned);
+  [[nodiscard]] static bool is_idle(const detail::thread_state_ptr& thread);
   void evict();
   void evict(detail::thread_state& thread);
   [[nodiscard]] bool is_current(lock_type&, const detail::thread_state_ptr&,

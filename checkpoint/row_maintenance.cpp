@@ -196,7 +196,7 @@ public:
   pruner(database& db, row_reader& reader, const prune_options& what)
       : remover{db, reader}, what_{what} {}
 
-  std::size_t prune(const std::string& thread_id) {
+  prune_result prune(const std::string& thread_id) {
     auto gone = std::size_t{0};
     const auto spaces = spaces_of(thread_id);
     const auto goes = what_.whole_threads && is_old(thread_id);
@@ -209,7 +209,7 @@ public:
       else
         gone += prune_space({thread_id, ns}, no, outermost);
     }
-    return gone;
+    return {gone, goes && !spaces.empty()};
   }
 
 private:
@@ -417,19 +417,9 @@ private:
 
 } // namespace
 
-std::size_t prune_rows(database& db, row_reader& reader, const prune_options& what) {
-  auto names = std::set<std::string>{};
-  if (!what.thread_id.empty()) {
-    names.insert(what.thread_id);
-  } else {
-    auto s = db.prepare("SELECT DISTINCT thread FROM @threads");
-    while (s.step())
-      names.emplace(s.text(0));
-  }
-  auto gone = std::size_t{0};
-  for (const auto& name : names)
-    gone += pruner{db, reader, what}.prune(name);
-  return gone;
+prune_result prune_thread(database& db, row_reader& reader, const prune_options& what,
+                          const std::string& thread_id) {
+  return pruner{db, reader, what}.prune(thread_id);
 }
 
 std::size_t remove_runs(database& db, row_reader& reader, const std::set<std::string>& threads,

@@ -5,6 +5,7 @@
 #include "row_reader.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,8 +18,14 @@ namespace superstep::detail {
 
 /// Adds the rows of an exported thread. @throws checkpoint_error if the thread exists
 void import_rows(database&, std::string_view thread_id, const exported_thread&);
-/// Deletes old checkpoints; see checkpointer::prune(). Returns their number.
-[[nodiscard]] std::size_t prune_rows(database&, row_reader&, const prune_options&);
+/// The result of prune_thread().
+struct prune_result {
+  std::size_t checkpoints = 0;  ///< their number
+  bool is_whole_thread = false; ///< whether nothing of the thread is left
+};
+/// Deletes old checkpoints of one thread; see checkpointer::prune().
+[[nodiscard]] prune_result prune_thread(database&, row_reader&, const prune_options&,
+                                        const std::string& thread_id);
 
 /// Deletes the checkpoints whose metadata contains one of these run ids, and the checkpoints of the
 /// subgraphs that they own. Returns the number of deleted checkpoints.

@@ -329,8 +329,14 @@ std::vector<std::string> row_reader::ids_of(std::int64_t thread, const checkpoin
     // Metadata is in the JSON rows. Decoding them is expensive, so it is done only if necessary.
     if (query.metadata.empty())
       return true;
-    const auto row = row_at(thread, id, key);
-    return row && has_entries(metadata_in(row->row), query.metadata);
+    try {
+      const auto row = row_at(thread, id, key);
+      return row && has_entries(metadata_in(row->row), query.metadata);
+    } catch (const checkpoint_error& e) { // skip a damaged row; loading it reports the damage
+      if (e.code() != checkpoint_errc::corrupt)
+        throw;
+      return false;
+    }
   };
   while ((!query.limit || out.size() < *query.limit) && s.step())
     if (is_wanted(s.text(0)))
@@ -408,7 +414,7 @@ std::set<std::string> row_reader::threads_of_runs(const std::vector<std::string>
 
 /// Exports the rows as they are, without applying deltas. Only the task records in a row are moved:
 /// an export lists them with the checkpoint after which the tasks ran.
-exported_thread row_reader::export_rows(std::string_view thread_id) {
+exported_thread row_reader::export_rows(std::string_view thread_id, std::string_view last) {
   auto out = exported_thread{};
   auto spaces = std::vector<std::pair<std::int64_t, std::string>>{};
   {
@@ -427,9 +433,12 @@ exported_thread row_reader::export_rows(std::string_view thread_id) {
   };
   for (const auto& [no, ns] : spaces) {
     const auto key = thread_key{std::string{thread_id}, ns};
-    auto s = db_.prepare(std::string{"SELECT "} + columns +
-                         " FROM @points WHERE thread = ?1 ORDER BY id");
+    const auto* const bound = last.empty() ? "" : ns.empty() ? " AND id <= ?2" : " AND id < ?2";
+    auto s = db_.prepare(std::string{"SELECT "} + columns + " FROM @points WHERE thread = ?1" +
+                         bound + " ORDER BY id");
     s.bind(1, no);
+    if (!last.empty())
+      s.bind_text(2, last);
     while (s.step()) {
       auto row = row_of(s, key);
       row.row.erase("r"); // tasks_of() has already returned them for the previous checkpoint
@@ -439,6 +448,8 @@ exported_thread row_reader::export_rows(std::string_view thread_id) {
       to.base = row.base;
       to.layout = number_of(row.layout);
       to.row = to_text(row.row);
+      if (ns.empty() && row.header.id == last) // cut_thread() drops these records
+        continue;
       for (const auto& task : tasks_of(no, row.header.id, key))
         to.tasks.push_back({number_of(task.layout), to_text(task.row)});
     }
@@ -447,6 +458,14 @@ exported_thread row_reader::export_rows(std::string_view thread_id) {
     throw checkpoint_error{make_error_code(checkpoint_errc::failed),
                            "checkpoints in '" + db_.name() + "': thread '" +
                                std::string{thread_id} + "' does not exist"};
+  return out;
+}
+
+std::vector<std::string> row_reader::thread_ids() {
+  auto s = db_.prepare("SELECT DISTINCT thread FROM @threads ORDER BY thread");
+  auto out = std::vector<std::string>{};
+  while (s.step())
+    out.emplace_back(s.text(0));
   return out;
 }
 

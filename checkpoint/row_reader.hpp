@@ -96,7 +96,11 @@ public:
   /// Returns the ids of the threads that have checkpoints of these runs.
   [[nodiscard]] std::set<std::string> threads_of_runs(const std::vector<std::string>& run_ids);
   /// Returns the rows of a thread. Throws checkpoint_error{failed} if it does not exist.
-  [[nodiscard]] exported_thread export_rows(std::string_view thread_id);
+  /// @param last the newest checkpoint that cut_thread() keeps; later rows, which may be damaged,
+  ///   are not read. Empty for all rows
+  [[nodiscard]] exported_thread export_rows(std::string_view thread_id, std::string_view last = {});
+  /// Returns the ids of all threads, sorted.
+  [[nodiscard]] std::vector<std::string> thread_ids();
   [[nodiscard]] std::vector<thread_summary> threads(std::string_view after, std::size_t limit);
 
 protected:

@@ -102,9 +102,16 @@ std::vector<json::object> row_reader::history(const thread_key& key,
   const auto thread = thread_no(key);
   if (thread == 0)
     return out;
-  for (const auto& id : ids_of(thread, query, key))
-    if (const auto row = row_at(thread, id, key)) // nullopt if another process has deleted it
-      out.push_back(describe(key, *row));
+  for (const auto& id : ids_of(thread, query, key)) {
+    try {
+      if (const auto row = row_at(thread, id, key)) // nullopt if another process has deleted it
+        out.push_back(describe(key, *row));
+    } catch (const checkpoint_error& e) {
+      if (e.code() != checkpoint_errc::corrupt)
+        throw;
+      out.push_back({{"thread", key.thread_id}, {"ns", key.ns}, {"id", id}, {"error", e.what()}});
+    }
+  }
   return out;
 }
 

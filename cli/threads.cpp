@@ -3,6 +3,7 @@
 #include "base/error_words.hpp"
 #include "base/utf8.hpp"
 #include "checkpoint/open_database.hpp"
+#include "checkpoint/partly_pruned.hpp"
 #include "cli/commands.hpp"
 #include "cli/file_start.hpp"
 #include "cli/imported_thread.hpp"
@@ -69,12 +70,21 @@ std::shared_ptr<superstep::checkpointer> open(const threads_arguments& given,
   return detail::open_threads(given.database);
 }
 
+/// Whether a thread has a checkpoint, which may be damaged.
+/// @param id id of the checkpoint; empty for any
+bool has_checkpoint(superstep::checkpointer& saved, const thread_key& key, const std::string& id) {
+  auto query = checkpoint_query{};
+  query.limit = 1;
+  if (!id.empty())
+    query.before = id + '\x01'; // sorts after the id, and before all longer ids
+  const auto found = saved.history(key, query);
+  return !found.empty() && (id.empty() || found.front().at("id") == json::string_view{id});
+}
+
 /// Whether the database has the thread, possibly with checkpoints of subgraphs only.
 bool has_thread(superstep::checkpointer& saved, const std::string& thread) {
-  auto newest = checkpoint_query{};
-  newest.limit = 1;
   try {
-    if (!saved.history({thread, {}}, newest).empty())
+    if (has_checkpoint(saved, {thread, {}}, {}))
       return true;
   } catch (const checkpoint_error&) {
     return true; // a damaged thread can still be removed
@@ -100,9 +110,9 @@ std::shared_ptr<superstep::checkpointer> open_with_thread(const threads_argument
   const auto key = thread_key{given.thread, given.ns};
   if (!has_thread(*saved, given.thread))
     refuse("does not exist; 'superstep threads list' shows all threads");
-  if (!given.ns.empty() && !saved->show(key))
+  if (!given.ns.empty() && !has_checkpoint(*saved, key, {}))
     refuse("has no namespace '" + given.ns + "'");
-  if (!given.at.empty() && !saved->show(key, given.at))
+  if (!given.at.empty() && !has_checkpoint(*saved, key, given.at))
     refuse("has no checkpoint '" + given.at + "'; 'superstep threads history' shows all");
   return saved;
 }
@@ -290,7 +300,7 @@ int fork(const threads_arguments& given) {
   auto checkpointer = open_with_thread(given);
   check_is_new(*checkpointer, given.database, given.to);
   checkpointer->import_thread(given.to,
-                              cut_thread(checkpointer->export_thread(given.thread), given.at));
+                              detail::export_until(*checkpointer, given.thread, given.at));
   return 0;
 }
 
@@ -300,8 +310,8 @@ int print_removed(std::size_t checkpoints) {
 }
 
 /// Prunes each thread by itself. Reports the threads with damaged checkpoints and continues.
-int prune_one_by_one(superstep::checkpointer& saved, prune_options what) {
-  auto removed = std::size_t{0};
+/// @param removed the number of checkpoints that were removed before
+int prune_one_by_one(superstep::checkpointer& saved, prune_options what, std::size_t removed) {
   auto exit_code = 0;
   for (auto after = std::string{};;) {
     const auto page = saved.threads(after, 1'000);
@@ -340,7 +350,8 @@ int prune(const threads_arguments& given) {
   } catch (const checkpoint_error& e) {
     if (!what.thread_id.empty() || e.code() != checkpoint_errc::corrupt)
       throw;
-    return prune_one_by_one(*checkpointer, what); // the error has undone the work on all threads
+    const auto* partly = dynamic_cast<const detail::partly_pruned*>(&e);
+    return prune_one_by_one(*checkpointer, what, partly == nullptr ? 0 : partly->deleted);
   }
 }
 

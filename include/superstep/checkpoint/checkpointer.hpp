@@ -419,7 +419,8 @@ public:
   virtual void put_effect(std::string_view thread_id, std::string_view key,
                           std::optional<effect_record> record);
   /// Deletes a thread with its subgraphs and effect records; does nothing if the thread does not
-  /// exist.
+  /// exist. Does not wait for a run that holds the thread: this run fails with
+  /// checkpoint_errc::conflict.
   virtual void delete_thread(std::string_view thread_id) = 0;
   /// Deletes the checkpoints, in all threads, whose metadata contains one of these ids as `run_id`,
   /// with their task records and the subgraphs that belong to them.
@@ -479,13 +480,15 @@ public:
   [[nodiscard]] virtual std::optional<json::object> show(const thread_key&,
                                                          std::string_view id = {});
   /// Returns the selected checkpoints in the form of show() without `values` and `tasks`, newest
-  /// first.
+  /// first. A damaged checkpoint has the members `thread`, `ns`, `id` and `error` (a text) only.
   [[nodiscard]] virtual std::vector<json::object> history(const thread_key&,
                                                           const checkpoint_query&);
   /// Deletes old checkpoints of threads and their subgraphs. All remaining checkpoints
   /// can be resumed as before: pending interrupts belong to the newest checkpoint, and a row that
   /// is a delta to a deleted row is first rewritten as a whole row. An SQLite file does not shrink;
-  /// SQLite reuses the space.
+  /// SQLite reuses the space. Does not wait for runs: the run of a thread that is deleted fails
+  /// with checkpoint_errc::conflict. If a prune of all threads fails, some of them may be pruned
+  /// already.
   /// @return the number of deleted checkpoints
   virtual std::size_t prune(const prune_options&);
 };

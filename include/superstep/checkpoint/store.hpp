@@ -43,8 +43,8 @@ struct store_query {
   ///
   /// The ordered operators compare numbers. A memory_store also accepts booleans and texts that are
   /// numbers, and throws store_filter_error for other values, like LangGraph's InMemoryStore
-  /// (1.2.22). An sqlite_store skips items whose value is not a number, like LangGraph's
-  /// SqliteStore.
+  /// (1.2.22). The stores in databases also compare a text with a text, byte by byte, like
+  /// LangGraph's SqliteStore, and skip items whose value has another type than the operand.
   json::object filter{};
   std::size_t limit = 10; ///< maximum number of items
   std::size_t offset = 0; ///< number of matching items to skip
@@ -170,7 +170,7 @@ private:
 /// see store_query::filter.
 enum class non_number {
   fail, ///< throws store_filter_error
-  skip, ///< does not match
+  skip, ///< does not match, except a text that is compared with a text
 };
 
 /// Whether a value matches a filter. For implementations of store. May be called from any thread.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "checkpoint/checkpointer_contract.hpp"
+#include "checkpoint/leases_contract.hpp"
 #include "checkpoint/maintenance_contract.hpp"
 
 /// Expands CASE(name) for each function of the contract that takes one place.
@@ -37,4 +38,7 @@
   CASE(prune_handles_subgraphs_without_their_graph)                                                \
   CASE(prune_deletes_only_old_checkpoints)                                                         \
   CASE(records_of_changed_graph_are_kept)                                                          \
-  CASE(prune_deletes_whole_threads)
+  CASE(prune_deletes_whole_threads)                                                                \
+  CASE(run_of_deleted_thread_fails_with_conflict)                                                  \
+  CASE(lease_waits_for_all_former_holders)                                                         \
+  CASE(prune_of_many_threads_uses_short_transactions)
