@@ -7,7 +7,7 @@
 
 namespace superstep::detail {
 
-/// Returns the arguments without the nulls that stand for absent members: members that are not
+/// Returns the arguments without the nulls of members that count as absent: members that are not
 /// required and whose schema forbids null, at any level. Returns nullopt if there are none. Follows
 /// references inside the schema. Of alternatives (`anyOf`, `oneOf`) it follows the only one that is
 /// not null. May be called from any thread.
