@@ -44,8 +44,8 @@ private:
   class lease;
   /// The runs that hold or want one thread.
   struct line {
-    lease* holder =
-        nullptr; ///< null if the holder has returned its lease, or while it is passed on
+    /// Null if the holder has returned its lease, or while the lease is passed on.
+    lease* holder = nullptr;
     /// The number of leases that were taken over and not returned yet. Their runs still use the
     /// thread.
     std::size_t former_holders = 0;
