@@ -215,9 +215,10 @@ begin
   end if;
 end $$;
 
--- Reads chunk after chunk by the indexes, and outputs before inputs, as drop_job() locks them. Without statistics of a new partition, the planner might
--- prefer to read all rows of the job. The bounds of the chunk are repeated for the outputs, because
--- it might otherwise join the chunk with the outputs of the whole job.
+-- Reads chunk after chunk by the indexes, and outputs before inputs, as drop_job() locks them.
+-- Without statistics of a new partition, the planner might prefer to read all rows of the job. The
+-- bounds of the chunk are repeated for the outputs, because it might otherwise join the chunk with
+-- the outputs of the whole job.
 create or replace function superstep.read(p_job bigint, p_first bigint[], p_bound bigint[])
 returns table (o_row bigint, o_line bigint, o_text text, o_attempt int)
 language plpgsql stable security definer set search_path = superstep, pg_temp
