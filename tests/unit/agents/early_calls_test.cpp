@@ -8,6 +8,7 @@
 #include <superstep/agents/create_agent.hpp>
 #include <superstep/agents/json_agent.hpp>
 #include <superstep/agents/prebuilt_middleware.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/messages/message_json.hpp>
 #include <superstep/models/chat_model.hpp>
 #include <superstep/runtime/detail/runtime_access.hpp>
@@ -18,6 +19,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -214,6 +216,30 @@ private:
   std::shared_ptr<diary> events_;
 };
 
+/// Asks a question in each call.
+class asking_tool final : public tool {
+public:
+  explicit asking_tool(std::shared_ptr<diary> events) : events_{std::move(events)} {
+    definition_.name = "echo";
+    definition_.description = "Asks.";
+    definition_.parameters["type"] = "object";
+  }
+  const tool_definition& definition() const noexcept override { return definition_; }
+  task<tool_output> run(const tool_call& call, const tool_context& context) const override {
+    const auto& run = *context.environment->run;
+    events_->note(*run.context<std::string>(), call.id);
+    auto asked = run.interrupt(call.id + '?');
+    const auto answer = co_await asked;
+    auto out = tool_output{};
+    out.content = std::string{answer.as_string()};
+    co_return out;
+  }
+
+private:
+  tool_definition definition_;
+  std::shared_ptr<diary> events_;
+};
+
 struct told {
   run_result<chat_state> ended;
   std::shared_ptr<diary> events = std::make_shared<diary>();
@@ -373,6 +399,35 @@ BOOST_DATA_TEST_CASE(last_call_starts_while_early_calls_run, data::make(versions
     BOOST_TEST(events->count(std::string{"began "} + id) == 1);
     BOOST_TEST(events->count(std::string{"met "} + id) == 1);
   }
+}
+
+BOOST_DATA_TEST_CASE(early_call_that_interrupts_runs_again_in_its_turn, data::make(versions),
+                     version) {
+  const auto events = std::make_shared<diary>();
+  auto options = react_agent_options<chat_state>{};
+  options.version = version;
+  options.tools = {std::make_shared<const asking_tool>(events)};
+  options.early_tools = {"echo"};
+  options.model = std::make_shared<const terse_model>();
+  options.checkpointer = memory_checkpointer();
+  const auto graph = create_react_agent(std::move(options));
+  auto e = engine{};
+  auto config = run_config{};
+  config.thread_id = "t";
+  config.context = std::make_shared<const std::string>("asked");
+  auto begin = chat_state{};
+  begin.messages.push_back(human_message("hi"));
+  const auto stopped = e.try_invoke(graph, std::move(begin), config);
+  BOOST_REQUIRE(!stopped.error);
+  BOOST_REQUIRE(stopped.interrupts.size() == 2U);
+  BOOST_TEST(events->count("asked a") == 2); // early and in its turn
+  auto answers = std::map<std::string, json::value>{};
+  for (const auto& i : stopped.interrupts)
+    answers[i.id] = "yes";
+  const auto done = e.try_invoke(graph, resume{answers}, config);
+  BOOST_REQUIRE(!done.error);
+  BOOST_TEST(done.state.messages.back().content == "done");
+  BOOST_TEST(done.state.messages[2].content == "yes");
 }
 
 BOOST_AUTO_TEST_CASE(failed_stream_fails_run_and_discards_early_calls) {
