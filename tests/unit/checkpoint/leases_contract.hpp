@@ -84,14 +84,12 @@ void lease_waits_for_all_former_holders(Place& place) {
 /// Writes of all processes wait for each transaction of a prune.
 template <class Place>
 void prune_of_many_threads_uses_short_transactions(Place& place) {
-  constexpr auto threads = 1'000;
+  constexpr auto threads = 300;
   auto& s = place.get();
   for (auto i = 0; i < threads; ++i)
     (void)maker{usual_layout(), {"t" + std::to_string(i), ""}}.put(s, 1, nullptr, {});
   for (auto i = 0; i < threads; ++i)
     settle(s, {"t" + std::to_string(i), ""});
-  const auto* rows = dynamic_cast<const ss::row_checkpointer*>(&s);
-  const auto before = rows == nullptr ? 0 : rows->written().transactions;
   auto is_over = std::atomic<bool>{false};
   auto run = std::jthread{[&] { // a run that saves its steps meanwhile
     auto m = maker{usual_layout(), {"run", ""}};
@@ -103,11 +101,13 @@ void prune_of_many_threads_uses_short_transactions(Place& place) {
   BOOST_TEST(s.prune({.keep_last = 1, .older_than = std::chrono::hours{1}}) == 0U);
   is_over = true;
   run.join();
+  const auto* rows = dynamic_cast<const ss::row_checkpointer*>(&s);
+  const auto before = rows == nullptr ? 0 : rows->written().transactions;
   const auto gone = s.prune({.whole_threads = true});
   BOOST_TEST(gone >= static_cast<std::size_t>(threads));
   BOOST_TEST(s.threads().empty());
   if (rows != nullptr)
-    BOOST_TEST(rows->written().transactions - before >= 16U);
+    BOOST_TEST(rows->written().transactions - before >= 3U); // at most 128 threads in each
 }
 
 } // namespace checkpointer_contract
