@@ -6,8 +6,8 @@
 
 namespace superstep {
 
-/// Copies the members that describe the calling task from its runtime: run_key, thread_id, node,
-/// attempt, step, task_index, stop, deadline and place.
+/// Copies the members that describe the calling task from its runtime: run_key, node, attempt,
+/// step, task_index, stop, deadline, place and unsaved_thread.
 void set_task(tool_context& context, const runtime& task);
 
 } // namespace superstep

@@ -42,13 +42,14 @@ struct full_direct_arguments final : direct_arguments {
 /// the stop token.
 void set_task(tool_context& context, const body_input& given) {
   context.run_key = (*given.config)->run_id;
-  context.thread_id = (*given.config)->thread_id;
   context.node = given.table->node(given.node).name;
   context.attempt = given.attempt;
   context.step = static_cast<std::uint32_t>(given.step);
   context.task_index = given.task_index;
   context.deadline = given.services->deadline();
   context.place = given.services->place();
+  if (const auto& thread = (*given.config)->thread_id; !context.place && !thread.empty())
+    context.unsaved_thread = thread;
 }
 
 /// Enters the limits of a call, in the order of tool_node::run(): that of its tool first. Returns

@@ -33,9 +33,9 @@ std::string tool_context::idempotency_key() const {
   };
   if (place)
     add(place->config->thread_id);
-  // An empty id is left out. A super-step is a number, so the text remains unambiguous.
-  if (!place && !thread_id.empty())
-    add(thread_id);
+  // Without a thread, nothing is added. A super-step is a number, so the text remains unambiguous.
+  if (!place && unsaved_thread)
+    add(*unsaved_thread);
   if (!place)
     add(run_key);
   add(place ? std::string_view{place->ns} : std::string_view{});
@@ -51,7 +51,6 @@ std::string tool_context::idempotency_key() const {
 
 void set_task(tool_context& context, const runtime& task) {
   context.run_key = task.config().run_id;
-  context.thread_id = task.config().thread_id;
   context.node = std::string{task.node()};
   context.attempt = task.attempt();
   context.step = static_cast<std::uint32_t>(task.step());
@@ -59,6 +58,8 @@ void set_task(tool_context& context, const runtime& task) {
   context.stop = task.stop();
   context.deadline = task.deadline();
   context.place = detail::runtime_access::place(task);
+  if (const auto& thread = task.config().thread_id; !context.place && !thread.empty())
+    context.unsaved_thread = thread;
 }
 
 std::vector<std::uint32_t> repeats_of(std::span<const tool_call> calls) {

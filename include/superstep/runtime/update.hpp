@@ -131,7 +131,7 @@ public:
   /// graph_error{unknown_node} if the graph has no such node and does not ignore unknown ones.
   /// Throws graph_error{invalid_update} for a Send to END, and for a node that needs an input but
   /// gets none.
-  void add_to(node_output& out, const detail::program& table) && {
+  [[gnu::always_inline]] void add_to(node_output& out, const detail::program& table) && {
     if (!is_send()) {
       table.go_to(out, name_);
       return;

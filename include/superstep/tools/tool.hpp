@@ -216,7 +216,9 @@ struct tool_context {
   tool_definitions tools{}; ///< all tools of the node; set for tools with injected arguments
   /// Notified when the call's body starts and ends; null: no observer.
   std::shared_ptr<const call_observer> observer{};
-  std::string thread_id{}; ///< run_config::thread_id; a row of a batch has a thread of its own
+  /// The run_config::thread_id of a run that is not saved. It is set for rows of batch jobs, each
+  /// of which has a thread of its own.
+  optional_box<std::string> unsaved_thread{};
 
   /// Returns a key for the call that external services can use to detect repetitions: 32
   /// hexadecimal digits. It is unique to the call, and the same whenever the super-step is run

@@ -70,8 +70,9 @@ public:
   /// @pre i < size()
   [[nodiscard]] const T& operator[](std::size_t i) const noexcept { return data()[i]; }
 
-  /// Appends an item, which must not be part of the list.
-  void push_back(T&& item) {
+  /// Appends an item, which must not be part of the list. Always inline, because each body of a
+  /// node calls it for each of its writes.
+  [[gnu::always_inline]] void push_back(T&& item) {
     if (size_ == capacity_) [[unlikely]]
       grow(size_ + 1);
     std::construct_at(end(), std::move(item));

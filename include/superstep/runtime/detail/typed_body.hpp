@@ -177,8 +177,10 @@ public:
   }
   bool take_command(const value& command, const body_input& given, const std::string& child,
                     node_output& out) const override {
-    add_parent_command<State>(command, *given.table, child, out);
-    return true;
+    // Only a coroutine can await the end of a graph. The others do not need this code.
+    if constexpr (is_task_v<body_result<F, In>>)
+      add_parent_command<State>(command, *given.table, child, out);
+    return is_task_v<body_result<F, In>>;
   }
   [[nodiscard]] bool gives_commands() const override {
     return std::same_as<awaited_t<body_result<F, In>>, command<State>>;
