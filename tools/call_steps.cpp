@@ -145,13 +145,12 @@ task<tool_output> run_own(tool_ptr tool, tool_call call, const tool_context& con
   co_return out;
 }
 
-/// Returns a task that throws the exception.
+} // namespace
+
 task<tool_output> fail_later(std::exception_ptr failure) {
   std::rethrow_exception(failure);
   co_return tool_output{};
 }
-
-} // namespace
 
 const tool_environment& environment_of(const tool_context& context) {
   static const auto nothing = tool_environment{tool_input_form::state, {}, nullptr, {}};

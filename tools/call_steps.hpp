@@ -7,6 +7,7 @@
 
 #include <coroutine>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -33,6 +34,9 @@ namespace superstep {
 [[nodiscard]] task<tool_output> begin_body(const tool_node::table::entry& entry,
                                            const tool_call& call, const tool_call* own,
                                            tool_context& context, const execution_context* at);
+
+/// Returns a task that throws the exception.
+[[nodiscard]] task<tool_output> fail_later(std::exception_ptr failure);
 
 /// Returns the answer to a call of an unknown tool.
 [[nodiscard]] tool_answer answer_unknown(const tool_node::table& t, const tool_call& call);

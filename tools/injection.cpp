@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sets the arguments that the tool node provides instead of the model: the state, its fields and
 // the store. tool.hpp has the types for make_tool().
+#include "call_steps.hpp"
+
 #include <superstep/messages/message_json.hpp>
 #include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/tool.hpp>
@@ -99,11 +101,6 @@ bool is_of_injected(const argument_fault& fault, const std::vector<injection>& i
   return std::ranges::any_of(injected, [&](const auto& i) { return i.argument == name; });
 }
 
-task<tool_output> fail_with(std::exception_ptr failure) {
-  std::rethrow_exception(failure);
-  co_return tool_output{};
-}
-
 } // namespace
 
 // As in LangGraph, the model reads only what it has written itself: _filter_validation_errors() in
@@ -119,10 +116,10 @@ task<tool_output> detail::reject_arguments(const tool_call& call,
   std::ranges::copy_if(faults, std::back_inserter(of_model),
                        [&](const auto& fault) { return !is_of_injected(fault, injected); });
   if (!of_model.empty())
-    return fail_with(
+    return fail_later(
         std::make_exception_ptr(tool_invocation_error{call.name, args, std::move(of_model)}));
   const auto& first = faults.front();
-  return fail_with(std::make_exception_ptr(tool_unavailable{
+  return fail_later(std::make_exception_ptr(tool_unavailable{
       error{errc::invalid_argument, "tool '" + call.name + "': the value that is injected into '" +
                                         first.path + "' does not fit: it " + first.text +
                                         "; change the state, or the type of the member"}}));
