@@ -6,6 +6,7 @@
 // (when_all) are always detached.
 #include "task_policy.hpp"
 
+#include "base/held_exception.hpp"
 #include "call_setup.hpp"
 #include "coordinator.hpp"
 #include "run_events.hpp"
@@ -414,7 +415,7 @@ bool task_policy::recover(run& r, std::uint32_t number, const body_input& input,
 
 void task_policy::task_failed(run& r, std::uint32_t number, const body_input& input,
                               node_output&& written, run_error error) {
-  if (!detail::is_final_failure(error.cause) && recover(r, number, input, error))
+  if (!detail::holds<detail::final_failure>(error.cause) && recover(r, number, input, error))
     return;
   if (r.thread)
     record_in_thread(r, number, &written, &error);

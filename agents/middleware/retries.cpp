@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Middleware that retries failed model and tool calls, or asks other models instead.
+#include "base/held_exception.hpp"
 #include "tools/failed_call.hpp"
 
 #include <superstep/agents/prebuilt_middleware.hpp>
@@ -22,13 +23,7 @@ namespace {
 using retry_options_ptr = std::shared_ptr<const retry_options>;
 
 bool is_broken_off(const std::exception_ptr& failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const broken_answer&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
+  return detail::holds<broken_answer>(failure);
 }
 
 bool is_worth_it(const std::exception_ptr& failure) {
