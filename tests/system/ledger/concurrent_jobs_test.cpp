@@ -92,10 +92,7 @@ BOOST_AUTO_TEST_CASE(drop_is_repeated_after_deadlock) {
                                      "lock table only superstep.inputs in access share mode")
                          .has_value());
   auto drop = process{files.command({"jobs", "drop"}, {"--yes"})};
-  const auto* const waiting =
-      "select count(*) from pg_stat_activity where wait_event_type = 'Lock'";
-  for (auto i = 0; i < 500 && server.value(waiting) == "0"; ++i)
-    std::this_thread::sleep_for(milliseconds{20});
+  server.await_lock_wait();
   const auto locked =
       other.run_script("lock table only superstep.outputs in access share mode; commit");
   BOOST_TEST(locked.has_value());

@@ -117,4 +117,11 @@ std::string postgres_server::value(const std::string& statement) const {
   return rows->size() > 0 ? std::string{rows->text(0, 0)} : std::string{};
 }
 
+void postgres_server::await_lock_wait() const {
+  const auto* const waiting =
+      "select count(*) from pg_stat_activity where wait_event_type = 'Lock'";
+  for (auto i = 0; i < 500 && value(waiting) == "0"; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+}
+
 } // namespace superstep::testing

@@ -42,6 +42,8 @@ public:
   void run(const std::string& statements) const;
   /// Returns the first value of the answer to a statement.
   [[nodiscard]] std::string value(const std::string& statement) const;
+  /// Waits until a statement of the server waits for a lock, or for ten seconds.
+  void await_lock_wait() const;
 
 private:
   void make_data(const std::vector<std::string>& command);

@@ -281,10 +281,7 @@ BOOST_AUTO_TEST_CASE(drop_waits_for_commit_in_progress) {
   auto worker = server.connect();
   BOOST_TEST_REQUIRE(worker.run_script("begin; update superstep.chunks set state = 1").has_value());
   auto drop = process{files.command({"jobs", "drop"}, {"--yes"})};
-  const auto* const waiting =
-      "select count(*) from pg_stat_activity where wait_event_type = 'Lock'";
-  for (auto i = 0; i < 500 && server.value(waiting) == "0"; ++i)
-    std::this_thread::sleep_for(milliseconds{20});
+  server.await_lock_wait();
   const auto stored =
       worker.run_script("insert into superstep.outputs (job, row, fence, status, "
                         "line) select job, 0, 1, 0, '' from superstep.jobs; commit");
