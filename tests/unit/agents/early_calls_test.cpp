@@ -144,16 +144,28 @@ private:
   std::function<bool()> heard_;
 };
 
-/// Logs its runs. Needs the state around its calls if configured so.
-class echo_tool final : public tool {
+/// A tool with the name `echo` that logs in a diary.
+class diary_tool : public tool {
 public:
-  explicit echo_tool(std::shared_ptr<diary> events = nullptr, bool needs_state = false)
-      : events_{std::move(events)}, needs_state_{needs_state} {
+  explicit diary_tool(std::shared_ptr<diary> events) : events_{std::move(events)} {
     definition_.name = "echo";
     definition_.description = "Repeats.";
     definition_.parameters["type"] = "object";
   }
   const tool_definition& definition() const noexcept override { return definition_; }
+
+protected:
+  std::shared_ptr<diary> events_;
+
+private:
+  tool_definition definition_;
+};
+
+/// Logs its runs. Needs the state around its calls if configured so.
+class echo_tool final : public diary_tool {
+public:
+  explicit echo_tool(std::shared_ptr<diary> events = nullptr, bool needs_state = false)
+      : diary_tool{std::move(events)}, needs_state_{needs_state} {}
   std::vector<injection> injections() const override {
     return needs_state_ ? std::vector<injection>{{"n", injection::source::state, {}, {}}}
                         : std::vector<injection>{};
@@ -167,8 +179,6 @@ public:
   }
 
 private:
-  tool_definition definition_;
-  std::shared_ptr<diary> events_;
   bool needs_state_;
 };
 
@@ -189,14 +199,9 @@ public:
 };
 
 /// Logs whether the calls `a` and `b` ran at the same time.
-class meeting_tool final : public tool {
+class meeting_tool final : public diary_tool {
 public:
-  explicit meeting_tool(std::shared_ptr<diary> events) : events_{std::move(events)} {
-    definition_.name = "echo";
-    definition_.description = "Waits for another call.";
-    definition_.parameters["type"] = "object";
-  }
-  const tool_definition& definition() const noexcept override { return definition_; }
+  using diary_tool::diary_tool;
   task<tool_output> run(const tool_call& call, const tool_context&) const override {
     events_->note("began", call.id);
     const auto both = [&] {
@@ -210,21 +215,12 @@ public:
     out.content = call.id;
     co_return out;
   }
-
-private:
-  tool_definition definition_;
-  std::shared_ptr<diary> events_;
 };
 
 /// Asks a question in each call.
-class asking_tool final : public tool {
+class asking_tool final : public diary_tool {
 public:
-  explicit asking_tool(std::shared_ptr<diary> events) : events_{std::move(events)} {
-    definition_.name = "echo";
-    definition_.description = "Asks.";
-    definition_.parameters["type"] = "object";
-  }
-  const tool_definition& definition() const noexcept override { return definition_; }
+  using diary_tool::diary_tool;
   task<tool_output> run(const tool_call& call, const tool_context& context) const override {
     const auto& run = *context.environment->run;
     events_->note(*run.context<std::string>(), call.id);
@@ -234,10 +230,6 @@ public:
     out.content = std::string{answer.as_string()};
     co_return out;
   }
-
-private:
-  tool_definition definition_;
-  std::shared_ptr<diary> events_;
 };
 
 struct told {
