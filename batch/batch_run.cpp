@@ -116,7 +116,8 @@ result<void> batch_run::feed_returned() {
   if (!row)
     return row.error();
   ++origin.attempt;
-  submit(std::move(*row), std::move(origin));
+  static_cast<void>(submit(std::move(*row), std::move(origin)));
+  start_published();
   return {};
 }
 
@@ -178,51 +179,74 @@ result<batch_run::feed_end> batch_run::feed_input() {
     }
     if (room->has_ready && room->may_start && start_ready())
       continue;
-    auto item = ledger_.next();
-    if (!item)
-      return item.error();
-    if (*item)
-      feed_item(**item);
-    else if (ledger_.is_at_end())
+    const auto is_at_end = read_rows();
+    if (!is_at_end)
+      return is_at_end.error();
+    if (*is_at_end)
       return feed_end::input;
     report_when_due();
   }
 }
 
-void batch_run::feed_item(ledger_item& item) {
-  if (item.row)
-    submit(*std::move(item.row), std::move(item.origin), item.group);
-  else
-    table_->add_bad_line(std::move(item.origin), item.row.error(), item.is_duplicate);
+/// Reads one row or, if no row may start at once, a group of rows ahead. Returns whether the ledger
+/// has no further row.
+result<bool> batch_run::read_rows() {
+  auto reads_on = true;
+  while (reads_on) {
+    auto item = ledger_.next();
+    if (!item)
+      return item.error();
+    reads_on = *item && feed_item(**item);
+    if (!*item && ledger_.is_at_end()) {
+      start_published();
+      return true;
+    }
+  }
+  start_published();
+  return false;
 }
 
-void batch_run::submit(input_row&& row, row_origin&& origin, std::uint32_t group) {
+/// Returns whether the next row may be read before this one starts.
+bool batch_run::feed_item(ledger_item& item) {
+  if (item.row)
+    return submit(*std::move(item.row), std::move(item.origin), item.group);
+  table_->add_bad_line(std::move(item.origin), item.row.error(), item.is_duplicate);
+  return false;
+}
+
+/// Starts a row, or adds it to the rows that are read ahead. Returns whether the next row may be
+/// read before start_published() is called.
+bool batch_run::submit(input_row&& row, row_origin&& origin, std::uint32_t group) {
   auto& config = row.request.config;
   config.deadline = options_.row_deadline;
   if (config.recursion_limit == 0)
     config.recursion_limit = options_.recursion_limit;
   row.request.job = ledger_.facts().identity.job_id;
   row.request.attempt = origin.attempt;
-  if (is_chained_) {
-    if (table_->add_ready(std::move(row.request), std::move(origin)))
-      static_cast<void>(start_ready());
-    return;
-  }
-  const auto slot = table_->begin(std::move(origin));
+  if (is_chained_)
+    return table_->read_ahead(std::move(row.request), std::move(origin));
+  const auto started = table_->begin(std::move(row.request), std::move(origin));
   quota_.started(monotonic::now());
   if (group != prefix_groups::ungrouped)
     ledger_.groups()->started(group);
-  start_row(slot, std::move(row.request), group);
+  start_row(started, group);
+  return false;
+}
+
+/// Lets the rows that were read ahead start.
+void batch_run::start_published() {
+  if (is_chained_ && table_->publish())
+    static_cast<void>(start_ready());
 }
 
 /// Starts the first of the rows that were read ahead. Returns false if there is none or no further
 /// row may run.
 bool batch_run::start_ready() {
-  auto next = table_->take_ready();
+  const auto next = table_->take_ready();
   if (!next)
     return false;
   quota_.started(monotonic::now());
-  start_row(next->slot, std::move(next->request), prefix_groups::ungrouped);
+  start_row(*next, prefix_groups::ungrouped);
   return true;
 }
 
@@ -231,24 +255,23 @@ bool batch_run::may_start(const row_expenses& used) const {
          !decide_stop(options_.rules, used, ledger_.spent_elsewhere());
 }
 
-void batch_run::start(std::size_t slot, row_request&& request) noexcept {
-  start_row(slot, std::move(request), prefix_groups::ungrouped);
+void batch_run::start(started_row row) noexcept {
+  start_row(row, prefix_groups::ungrouped);
 }
 
-/// Starts a row in its slot. May be called by any thread. After runner_.submit(), the job may have
-/// ended and this object may be destroyed, so only the table is used.
-void batch_run::start_row(row_table::slot_index slot, row_request&& request, std::uint32_t group) {
+/// Starts a row. May be called by any thread. After runner_.submit(), the job may have ended and
+/// this object may be destroyed, so only the table is used.
+void batch_run::start_row(started_row row, std::uint32_t group) {
   // The callback shares ownership of the table, because an aborted row may end after this object is
   // destroyed.
-  const auto end = [table = table_, slot, groups = ledger_.groups(), group](row_outcome&& outcome) {
-    table->finish(slot, std::move(outcome));
+  const auto end = [table = table_, row, groups = ledger_.groups(), group](row_outcome&& outcome) {
+    table->finish(row, std::move(outcome));
     if (group != prefix_groups::ungrouped)
       groups->ended(group);
   };
   const auto table = table_;
   try {
-    auto handle = runner_.submit(std::move(request), end);
-    table->attach(slot, std::move(handle));
+    row_table::attach(row, runner_.submit(std::move(row->request), end));
   } catch (const std::bad_alloc&) { // the row was not started
     auto outcome = row_outcome{};
     outcome.fault.emplace(row_fault{row_fault::kind::shortage, "out of memory"});

@@ -47,12 +47,14 @@ private:
   result<feed_end> feed_input();
   result<void> feed_returned();
   void take_returned();
-  void feed_item(ledger_item& item);
-  void submit(input_row&& row, row_origin&& origin, std::uint32_t group = prefix_groups::ungrouped);
+  result<bool> read_rows();
+  bool feed_item(ledger_item& item);
+  bool submit(input_row&& row, row_origin&& origin, std::uint32_t group = prefix_groups::ungrouped);
+  void start_published();
   [[nodiscard]] bool start_ready();
   [[nodiscard]] bool may_start(const row_expenses& used) const override;
-  void start(std::size_t slot, row_request&& request) noexcept override;
-  void start_row(row_table::slot_index slot, row_request&& request, std::uint32_t group);
+  void start(started_row row) noexcept override;
+  void start_row(started_row row, std::uint32_t group);
   void enable_chains();
   std::optional<row_table::room> wait_for_room();
   void wait_until_idle();

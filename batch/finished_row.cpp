@@ -22,19 +22,6 @@ row_counts counts_of(const row_outcome& outcome) noexcept {
           .cached_answers = cached_answers(outcome.usage)};
 }
 
-/// Returns the row's output line, whose memory has its size.
-std::string line_of(const row_origin& origin, const row_outcome& outcome,
-                    std::chrono::nanoseconds wall, const job_identity& job) {
-  constexpr auto kept_max = std::size_t{1} << 20U;
-  thread_local auto buffer = std::string{}; // grows to the size of the usual lines
-  buffer.clear();
-  append_output_line(buffer, origin, outcome, wall, job);
-  auto line = buffer;
-  if (buffer.capacity() > kept_max)
-    buffer = {};
-  return line;
-}
-
 void write_line(finished_row& into, row_outcome& outcome, const job_identity& job) {
   // Every failed row needs an error for its dead letter.
   if (outcome.status != row_status::ok && !outcome.error) {
@@ -42,7 +29,8 @@ void write_line(finished_row& into, row_outcome& outcome, const job_identity& jo
     outcome.error->kind = "cancelled";
     outcome.error->message = "the row was cancelled";
   }
-  into.line = line_of(into.origin, outcome, into.wall, job);
+  into.line.clear();
+  append_output_line(into.line, into.origin, outcome, into.wall, job);
   into.counts = counts_of(outcome);
   into.status = outcome.status;
   into.error = std::move(outcome.error);
@@ -53,22 +41,29 @@ void write_line(finished_row& into, row_outcome& outcome, const job_identity& jo
 
 } // namespace
 
-finished_row finish_row(row_origin origin, row_outcome&& outcome, std::chrono::nanoseconds wall,
-                        const job_identity& job) noexcept {
-  auto out = finished_row{};
-  out.origin = std::move(origin);
-  out.wall = wall;
+void finish_row(finished_row& into, row_outcome&& outcome, std::chrono::nanoseconds wall,
+                const job_identity& job) noexcept {
+  into.wall = wall;
   if (outcome.fault) {
-    out.fault = std::move(outcome.fault);
-    return out;
+    into.fault = std::move(outcome.fault);
+    return;
   }
   try {
-    write_line(out, outcome, job);
+    write_line(into, outcome, job);
   } catch (const std::bad_alloc&) {
-    out.line.clear();
-    out.fault.emplace(row_fault{row_fault::kind::shortage, "out of memory"}); // allocates nothing
+    into.line.clear();
+    into.fault.emplace(row_fault{row_fault::kind::shortage, "out of memory"}); // allocates nothing
   }
-  return out;
+}
+
+void clear_row(finished_row& row) noexcept {
+  constexpr auto kept_max = std::size_t{16} << 10U;
+  auto line = std::exchange(row.line, {});
+  row = {};
+  if (line.capacity() > kept_max)
+    return;
+  line.clear();
+  row.line = std::move(line);
 }
 
 } // namespace superstep::detail

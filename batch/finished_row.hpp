@@ -35,8 +35,11 @@ struct finished_row {
 /// Writes the output line of a row that has ended. The thread that ends the row calls this: the
 /// messages of the outcome are then freed where they were allocated, which is much faster, and the
 /// only writer thread has less to do. If memory is short, the row has a fault.
-[[nodiscard]] finished_row finish_row(row_origin origin, row_outcome&& outcome,
-                                      std::chrono::nanoseconds wall,
-                                      const job_identity& job) noexcept;
+/// @param into only its member `origin` is set
+void finish_row(finished_row& into, row_outcome&& outcome, std::chrono::nanoseconds wall,
+                const job_identity& job) noexcept;
+
+/// Clears all members. The line keeps its memory, unless it is large.
+void clear_row(finished_row& row) noexcept;
 
 } // namespace superstep::detail

@@ -85,8 +85,8 @@ void row_writer::run() {
       until = steady_clock::now() + group_poll;
     table_.take(work, until);
     ledger_.add_starts(work.starts);
-    for (auto& row : work.rows)
-      admit(row);
+    for (auto& row : table_.taken())
+      admit(row.done);
     if (work.is_last)
       work.is_stopped ? drop_held() : release();
     else if (!held_.empty() && is_out_of_rows())

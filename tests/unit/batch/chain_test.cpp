@@ -112,49 +112,63 @@ public:
   [[nodiscard]] bool may_start(const detail::row_expenses& /*used*/) const override {
     return is_allowed;
   }
-  void start(std::size_t slot, row_request&& request) noexcept override {
-    slots.push_back(slot);
-    keys += request.key;
-    table->attach(slot, std::make_unique<no_handle>());
+  void start(detail::started_row row) noexcept override {
+    rows.push_back(row);
+    keys += row->request.key;
+    detail::row_table::attach(row, std::make_unique<no_handle>());
   }
-  detail::row_table* table = nullptr;
   bool is_allowed = true;
-  std::vector<std::size_t> slots;
+  std::vector<detail::started_row> rows;
   std::string keys;
 };
 
-/// Adds a row that waits for its start.
-void add_ready(detail::row_table& table, const std::string& key, std::uint64_t bytes = 10) {
+/// Reads a row ahead. Returns whether another one may be read before publish().
+bool read_ahead(detail::row_table& table, const std::string& key, std::uint64_t bytes = 10) {
   auto request = row_request{};
   request.key = key;
   auto origin = detail::row_origin{};
   origin.key = key;
   origin.size = bytes;
-  table.add_ready(std::move(request), std::move(origin));
+  return table.read_ahead(std::move(request), std::move(origin));
 }
+
+/// Adds a row that waits for its start.
+void add_ready(detail::row_table& table, const std::string& key, std::uint64_t bytes = 10) {
+  static_cast<void>(read_ahead(table, key, bytes));
+  table.publish();
+}
+
+/// A handle that counts the cancellations of its row.
+class counting_handle final : public running_row {
+public:
+  explicit counting_handle(int& cancelled) : cancelled_{cancelled} {}
+  void cancel() noexcept override { ++cancelled_; }
+
+private:
+  int& cancelled_;
+};
 
 bool has_room(detail::row_table& table) {
   return table.wait_for_room(std::chrono::steady_clock::now()).is_any();
 }
 
-/// A table with one row in flight, whose slot is `first`, and a row `b` that waits for its start.
+/// A table with one row in flight, `first`, and a row `b` that waits for its start.
 struct chained_table {
   explicit chained_table(std::size_t ready_max = 4) : table{1, 10, ready_max} {
-    starter.table = &table;
     table.enable_chains(starter);
     add_ready(table, "a");
-    first = table.take_ready()->slot;
-    table.attach(first, std::make_unique<no_handle>());
+    first = *table.take_ready();
+    detail::row_table::attach(first, std::make_unique<no_handle>());
     add_ready(table, "b");
   }
   /// Ends a row on another thread, as the engine does.
-  void finish(std::size_t slot, row_outcome outcome = {}) {
-    std::thread{[&] { table.finish(slot, std::move(outcome)); }}.join();
+  void finish(detail::started_row row, row_outcome outcome = {}) {
+    std::thread{[&] { table.finish(row, std::move(outcome)); }}.join();
   }
 
   counting_starter starter;
   detail::row_table table;
-  std::size_t first = 0;
+  detail::started_row first;
 };
 
 } // namespace
@@ -175,8 +189,8 @@ BOOST_AUTO_TEST_CASE(end_of_row_writes_its_line) {
   t.finish(t.first, echo(request));
   auto work = detail::row_table::work{};
   t.table.take(work, std::nullopt);
-  BOOST_TEST_REQUIRE(work.rows.size() == 1U);
-  const auto& row = work.rows.front();
+  BOOST_TEST_REQUIRE(t.table.taken().size() == 1U);
+  const auto& row = t.table.taken().front().done;
   BOOST_TEST(row.origin.key == "a");
   BOOST_TEST(row.line.find("echo hi") != std::string::npos);
   BOOST_TEST(row.line.back() == '\n');
@@ -189,13 +203,13 @@ BOOST_AUTO_TEST_CASE(row_that_ends_while_it_starts_starts_no_other) {
   t.finish(t.first);
   add_ready(t.table, "c");
   t.starter.is_allowed = false;
-  t.finish(t.starter.slots.back());
+  t.finish(t.starter.rows.back());
   t.starter.is_allowed = true;
-  const auto third = t.table.take_ready()->slot; // its handle is not attached yet
+  const auto third = *t.table.take_ready(); // its handle is not attached yet
   add_ready(t.table, "d");
   t.table.finish(third, {});
   BOOST_TEST(t.starter.keys == "b");
-  BOOST_TEST(t.table.take_ready()->request.key == "d");
+  BOOST_TEST((*t.table.take_ready())->request.key == "d");
 }
 
 BOOST_AUTO_TEST_CASE(refused_start_leaves_row_to_feeding_thread) {
@@ -203,7 +217,7 @@ BOOST_AUTO_TEST_CASE(refused_start_leaves_row_to_feeding_thread) {
   t.starter.is_allowed = false;
   t.finish(t.first);
   BOOST_TEST(t.starter.keys.empty());
-  BOOST_TEST(t.table.take_ready()->request.key == "b");
+  BOOST_TEST((*t.table.take_ready())->request.key == "b");
 }
 
 BOOST_AUTO_TEST_CASE(fault_disables_chains_until_rows_are_taken) {
@@ -211,15 +225,15 @@ BOOST_AUTO_TEST_CASE(fault_disables_chains_until_rows_are_taken) {
   t.finish(t.first, short_of_memory());
   BOOST_TEST(t.starter.keys.empty());
   t.table.enable_chains(t.starter); // the row that ended in a fault has not been taken
-  const auto second = t.table.take_ready()->slot;
-  t.table.attach(second, std::make_unique<no_handle>());
+  const auto second = *t.table.take_ready();
+  detail::row_table::attach(second, std::make_unique<no_handle>());
   add_ready(t.table, "c");
   t.finish(second);
   BOOST_TEST(t.starter.keys.empty());
   BOOST_TEST(t.table.take_returned().rows.size() == 1U);
   t.table.enable_chains(t.starter);
-  const auto third = t.table.take_ready()->slot;
-  t.table.attach(third, std::make_unique<no_handle>());
+  const auto third = *t.table.take_ready();
+  detail::row_table::attach(third, std::make_unique<no_handle>());
   add_ready(t.table, "d");
   t.finish(third);
   BOOST_TEST(t.starter.keys == "d");
@@ -236,10 +250,67 @@ BOOST_AUTO_TEST_CASE(rows_are_read_ahead_up_to_their_limit) {
   BOOST_TEST(!has_room(t.table)); // b to e wait
   t.finish(t.first);              // starts b
   BOOST_TEST(!has_room(t.table));
-  t.finish(t.starter.slots.back()); // starts c: half of the rows are left
+  t.finish(t.starter.rows.back()); // starts c: half of the rows are left
   BOOST_TEST(has_room(t.table));
   t.table.end_ready();
   BOOST_TEST(!has_room(t.table));
+}
+
+BOOST_AUTO_TEST_CASE(rows_are_read_ahead_in_groups) {
+  auto t = chained_table{4};
+  BOOST_TEST(has_room(t.table)); // b waits, so three more may
+  BOOST_TEST(read_ahead(t.table, "c"));
+  BOOST_TEST(read_ahead(t.table, "d"));
+  BOOST_TEST(!read_ahead(t.table, "e"));
+  BOOST_TEST(!t.table.publish());
+  t.finish(t.first);
+  for (const auto* key : {"b", "bc", "bcd", "bcde"}) {
+    BOOST_TEST(t.starter.keys == key);
+    t.finish(t.starter.rows.back());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(large_lines_end_group_that_is_read_ahead) {
+  constexpr auto large = std::uint64_t{5} << 20U;
+  auto t = chained_table{4};
+  BOOST_TEST(has_room(t.table));
+  BOOST_TEST(!read_ahead(t.table, "c", large));
+}
+
+BOOST_AUTO_TEST_CASE(row_that_may_start_does_not_wait_for_further_rows) {
+  auto t = chained_table{4};
+  t.table.set_concurrency(3);
+  BOOST_TEST(has_room(t.table));
+  BOOST_TEST(!read_ahead(t.table, "c"));
+  BOOST_TEST(t.table.publish());
+}
+
+BOOST_AUTO_TEST_CASE(late_handle_is_not_that_of_the_next_row) {
+  auto t = chained_table{};
+  t.starter.is_allowed = false;
+  t.finish(t.first);
+  const auto ended = *t.table.take_ready(); // its handle is late
+  t.finish(ended);
+  auto work = detail::row_table::work{};
+  t.table.take(work, std::nullopt);
+  t.table.take(work, std::chrono::steady_clock::now()); // the records are free again
+  t.table.publish();
+  t.table.set_concurrency(2);
+  auto late = 0;
+  auto own = 0;
+  auto next = detail::started_row{};
+  std::thread{[&] {
+    add_ready(t.table, "c"); // in the record of the first row
+    add_ready(t.table, "d");
+    static_cast<void>(t.table.take_ready());
+    next = *t.table.take_ready();
+    detail::row_table::attach(next, std::make_unique<counting_handle>(own));
+  }}.join();
+  BOOST_TEST((next == ended)); // the record of the row that has ended
+  detail::row_table::attach(ended, std::make_unique<counting_handle>(late));
+  t.table.cancel_all();
+  BOOST_TEST(late == 0);
+  BOOST_TEST(own == 1);
 }
 
 BOOST_AUTO_TEST_CASE(large_lines_are_read_ahead_one_at_a_time) {
