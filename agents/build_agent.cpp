@@ -339,11 +339,26 @@ compiled_graph<chat_state> graph_below(const agent& below) {
   return detail::make_agent_graph(below.spec(), below.model(), below.tools(), std::move(options));
 }
 
+/// Returns a spec whose model needs no secrets of the environment, and uses no files or servers
+/// that are shared with others.
+agent_spec without_services(agent_spec spec) {
+  if (auto* provider = std::get_if<provider_model_options>(&spec.model)) {
+    provider->api_key_env = "";
+    provider->headers_env.clear();
+  }
+  spec.record.clear();
+  spec.cache.reset();
+  spec.limits.share.clear();
+  return spec;
+}
+
 /// Builds an agent and its sub-agents recursively, and collects the errors, notes and warnings of
 /// all their files.
 class building {
 public:
-  explicit building(std::shared_ptr<io_runtime> io) : io_{std::move(io)} {}
+  /// @param is_offline see agent_reading::is_offline
+  building(std::shared_ptr<io_runtime> io, bool is_offline)
+      : io_{std::move(io)}, is_offline_{is_offline} {}
 
   /// Returns the agent; null if its file or a sub-agent's file has errors.
   std::shared_ptr<const agent> build(agent_reading reading);
@@ -370,6 +385,7 @@ private:
   [[nodiscard]] std::string chain_to(const std::string& file) const;
 
   std::shared_ptr<io_runtime> io_;
+  bool is_offline_;
   std::shared_ptr<call_activity> activity_ = std::make_shared<call_activity>();
   std::vector<agent_fault> faults_;
   std::vector<std::string> notes_;
@@ -497,7 +513,7 @@ std::shared_ptr<const agent> building::build(agent_reading reading) {
   const auto faults_before = faults_.size();
   faults_.insert(faults_.end(), reading.faults.begin(), reading.faults.end());
   auto& spec = reading.spec;
-  auto model = make_wrapped_model(spec, reading.faults);
+  auto model = make_wrapped_model(is_offline_ ? without_services(spec) : spec, reading.faults);
   if (const auto* provider = std::get_if<provider_model_options>(&spec.model))
     for (auto& text : warnings_of(*provider))
       warnings_.push_back({spec.file, spec.model_line, "model", std::move(text)});
@@ -528,7 +544,7 @@ std::shared_ptr<const agent> building::build(agent_reading reading) {
 } // namespace
 
 agent_building build_agent(agent_reading reading, const std::shared_ptr<io_runtime>& io) {
-  auto work = building{io};
+  auto work = building{io, reading.is_offline};
   const auto made = work.build(std::move(reading));
   auto out = agent_building{
       {}, work.take_faults(), work.take_notes(), work.take_warnings(), work.activity()};

@@ -100,8 +100,8 @@ int chat(const chat_arguments& given) {
   const auto io = std::make_shared<io_runtime>();
   const auto bell = std::make_shared<const wake_up>();
   const auto retries = std::make_shared<retry_notes>(bell);
-  const auto built = build(given.agent, io, [&retries](agent_spec& spec) {
-    if (auto* asked = std::get_if<provider_model_options>(&spec.model))
+  const auto built = build(given.agent, io, [&retries](agent_reading& reading) {
+    if (auto* asked = std::get_if<provider_model_options>(&reading.spec.model))
       asked->on_retry = [retries](const model_attempt& failed) { retries->add(words_of(failed)); };
   });
   if (!built.agent)

@@ -98,13 +98,18 @@ void add_agent_options(CLI::App& verb, inspect_arguments& into) {
 }
 
 agent_building build(const inspect_arguments& given, const std::shared_ptr<io_runtime>& io,
-                     const std::function<void(agent_spec&)>& change) {
+                     const std::function<void(agent_reading&)>& change) {
   auto reading = read_agent_file(given.agent, given.overrides);
   if (change)
-    change(reading.spec);
+    change(reading);
   auto built = build_agent(std::move(reading), io);
   report(built);
   return built;
+}
+
+agent_building build_offline(const inspect_arguments& given,
+                             const std::shared_ptr<io_runtime>& io) {
+  return build(given, io, [](agent_reading& reading) { reading.is_offline = true; });
 }
 
 int failure_code(const agent_building& built) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An API key in the environment and a server that repeats it wherever it can: no file that a job
-// writes may contain the key.
+// writes may contain the key. And the verbs that need no key.
 #include "models/loopback_server.hpp"
 #include "process.hpp"
 
@@ -88,6 +88,44 @@ BOOST_AUTO_TEST_CASE(api_key_appears_only_in_answer_content) {
     BOOST_TEST(
         (text_at(row, "status") == "ok" || json::serialize(row).find(secret) == std::string::npos));
   BOOST_TEST((end.out + end.err).find(secret) == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(verbs_that_send_no_requests_need_no_key) {
+  ::unsetenv("SUPERSTEP_PLANTED_KEY");
+  auto job = cli_job{};
+  job.write("expert.yaml", "name: expert\nmodel: {provider: openai, api: chat, model: m, "
+                           "api_key_env: SUPERSTEP_PLANTED_KEY}\n");
+  job.write("agent.yaml", "name: asks\nmodel: {provider: openai, api: chat, model: m, "
+                          "api_key_env: SUPERSTEP_PLANTED_KEY, headers_env: {X-Team: "
+                          "SUPERSTEP_PLANTED_KEY}, record: answers.jsonl}\n"
+                          "cache: {path: cache.db}\n");
+  job.write("team.yaml", "name: team\nmodel: {provider: openai, model: m, api_key_env: "
+                         "SUPERSTEP_PLANTED_KEY}\ntools: [agent: {name: expert, file: "
+                         "expert.yaml, description: knows}]\n");
+  job.write("in.jsonl", R"({"id":"a","messages":[{"role":"user","content":"hi"}]})"
+                        "\n");
+  job.write("answers.txt", R"({"custom_id":"a","response":{"status_code":200,"body":{"choices":)"
+                           R"([{"message":{"role":"assistant","content":"hello"}}]}}})"
+                           "\n");
+  const auto ended = [&](const std::string& command) {
+    auto child = process{
+        {"sh", "-c", "cd '" + job.folder / "." + "' && '" + superstep_program() + "' " + command}};
+    return child.wait();
+  };
+  const auto drawn = ended("graph team.yaml --expand");
+  BOOST_TEST(drawn.exit_code == 0, drawn.err);
+  BOOST_TEST(drawn.out.find("expert") != std::string::npos);
+  const auto written = ended("batch-api export agent.yaml -i in.jsonl -o requests.jsonl");
+  BOOST_TEST(written.exit_code == 0, written.err);
+  const auto read = ended("batch-api import agent.yaml -i in.jsonl -o out.jsonl -a answers.txt");
+  BOOST_TEST(read.exit_code == 0, read.err);
+  for (const auto* name : {"answers.jsonl", "cache.db"})
+    BOOST_TEST(!std::filesystem::exists(job.folder / name), name);
+  for (const auto* verb : {"check agent.yaml", "run agent.yaml -i in.jsonl -o other.jsonl"}) {
+    const auto refused = ended(verb);
+    BOOST_TEST(refused.exit_code == 1);
+    BOOST_TEST(refused.err.find("SUPERSTEP_PLANTED_KEY") != std::string::npos, refused.err);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -183,6 +183,10 @@ struct agent_fault {
 struct agent_reading {
   agent_spec spec;                 ///< the parts of the file that could be read
   std::vector<agent_fault> faults; ///< errors in the order of the file; empty if it is valid
+  /// Whether build_agent() makes models that send no requests: they need no API keys, and they open
+  /// no recording, answer cache or shared limits. For programs that only show the agent, for
+  /// example as a picture.
+  bool is_offline = false;
 };
 
 /// The maximum size of an agent file, in bytes.
