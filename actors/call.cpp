@@ -154,7 +154,7 @@ detail::task_place_ptr call::place() {
 void call::start_nested(detail::program_ptr below_table, write_list with,
                         completer<detail::nested_outcome> done) {
   static_cast<void>(more()); // so that the lane, which links the run, need not allocate them
-  nests_requested.fetch_add(1, std::memory_order_relaxed);
+  has_requested_nest.store(true, std::memory_order_relaxed);
   owner_lane().nest(*this, std::move(below_table), std::move(with), std::move(done));
 }
 

@@ -122,22 +122,20 @@ struct call : lane_message, detail::call_services {
   /// end_coroutine() allocate it.
   std::unique_ptr<detail::node_body::outcome> out;
   std::exception_ptr failed;
+  // A waiting call has one of these records, so small members share words.
   body_progress progress = body_progress::active;
   std::uint8_t traits = 0;      ///< bits of call_trait; set before the body starts
   phase_cell<call_phase> phase; ///< used by the lane
   /// Decides a race for a queued call: the job thread that wants to run the body and the lane that
   /// wants to abandon it both set this, and the first one wins.
   std::atomic<bool> claimed{false};
-  /// Number of nested runs that the body and the calls that it has forked have asked for.
-  std::atomic<std::uint32_t> nests_requested{0};
 
   // Used by the lane.
-  execution_context at;
-  run* owner = nullptr;     ///< null if the record is free or the call was abandoned
   std::uint32_t nested = 0; ///< number of nested runs that the body has started
+  execution_context at;
+  run* owner = nullptr; ///< null if the record is free or the call was abandoned
   std::uint32_t generation = 0;
   std::uint32_t task_number = 0;
-  std::uint32_t open_index = 0; ///< index in run::open
   ready_entry turn{ready_kind::resume, this};
   wait_list waits; ///< the waits of the body that have ended
 
@@ -256,6 +254,13 @@ private:
 
   std::stop_source stopper_{std::nostopstate}; // without a state until the body asks for a token
   std::atomic<call_extras*> extras_{nullptr};
+
+public:
+  std::uint32_t open_index = 0; ///< index in run::open; used by the lane
+  /// Whether the body, or a call that it has forked, has asked for a nested run.
+  std::atomic<bool> has_requested_nest{false};
+
+private:
   bool stop_requested_ = false;
 
 protected:

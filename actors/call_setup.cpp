@@ -119,7 +119,7 @@ void fill_call(run& r, call& c, std::uint32_t number, const coordinator_host& cl
     c.config = r.request.config;
   c.progress = body_progress::active;
   c.nested = 0;
-  c.nests_requested.store(0, std::memory_order_relaxed);
+  c.has_requested_nest.store(false, std::memory_order_relaxed);
   if (c.traits != 0)
     c.detach_observers(); // the record may still have the sink and the interrupts of another run
   const auto* const sent = t.is_push() ? &r.step.input_of(t) : nullptr;

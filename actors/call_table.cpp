@@ -72,7 +72,7 @@ void call_table::put_back(call& c) noexcept {
 void call_table::recycle(call& c) noexcept {
   c.detach_observers();
   c.progress = body_progress::active;
-  c.nests_requested.store(0, std::memory_order_relaxed);
+  c.has_requested_nest.store(false, std::memory_order_relaxed);
   c.nested = 0;
   c.input.table = nullptr;
   c.config.reset();

@@ -167,7 +167,7 @@ lane::kept lane::drive(run& r) {
     // A nested graph that was just started runs first. A step with many tasks gives way to other
     // runs.
     const auto has_nested =
-        used != in_place_ && used->nests_requested.load(std::memory_order_relaxed) > 0;
+        used != in_place_ && used->has_requested_nest.load(std::memory_order_relaxed);
     // The body may have called run_handle::drain(), which takes effect before the next super-step.
     const auto has_asked = inbox_.has_messages() && r.is_step_over();
     if (has_nested || has_asked || is_long()) {

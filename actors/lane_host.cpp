@@ -156,7 +156,8 @@ bool lane_host::keep(run& r, const pooled_actor_ptr& actor) noexcept {
 /// @param of the run of the call; null if the call was abandoned while its activation was mailed
 void lane_host::release_node_actor(run* of, lane_call& c, pooled_actor_ptr&& actor) noexcept {
   auto& at = pooled_actor_of(actor);
-  const auto ends_with_call = std::exchange(c.has_own_actor, false);
+  const auto ends_with_call = bool{c.has_own_actor};
+  c.has_own_actor = false;
   if (of != nullptr && keep(*of, actor)) {
     if (at.is_dead())
       slot_of(*of, at)->reset();

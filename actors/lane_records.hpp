@@ -53,10 +53,10 @@ public:
 /// actor returns to the pool. If a function asks for it later, it gets another one.
 struct lane_call final : call {
   using call::call;
-  bool is_acquired = false; ///< whether the lane has acquired the actor to run the body
+  bool is_acquired : 1 = false; ///< whether the lane has acquired the actor to run the body
   /// Whether the actor ends with the call although it is that of a node, because another call of
   /// the node has a different one. Set when an activation is mailed.
-  bool has_own_actor = false;
+  bool has_own_actor : 1 = false;
   pooled_actor_ptr actor;
 
   /// Returns the actor of the call; null if the lane has abandoned the call. Creates the actor if
@@ -76,8 +76,10 @@ struct lane_call final : call {
   }
   /// Releases the actor if the lane has acquired it to run the body.
   void release_acquired() {
-    if (std::exchange(is_acquired, false)) // nothing replaces an actor that is acquired
-      pooled_actor_of(actor).release();
+    if (!is_acquired)
+      return;
+    is_acquired = false;
+    pooled_actor_of(actor).release(); // nothing replaces an actor that is acquired
   }
   /// Returns the actor and clears it. Also separates a detached call from its run, so that no body
   /// that it has forked creates another actor.
@@ -97,6 +99,7 @@ struct lane_call final : call {
   }
 };
 
+static_assert(sizeof(lane_call) <= 312, "a waiting call has a record of this size");
 static_assert(sizeof(lane_run) <= 632, "a run record has ten cache lines; see take_cache_lines()");
 
 [[nodiscard]] inline lane_run& on_lane(run& r) noexcept {

@@ -153,14 +153,14 @@ task<tool_output> fail_later(std::exception_ptr failure) {
 }
 
 const tool_environment& environment_of(const tool_context& context) {
-  static const auto nothing = tool_environment{tool_input_form::state, {}, nullptr, {}};
+  static const auto nothing = tool_environment{tool_input_form::state};
   return context.environment ? *context.environment : nothing;
 }
 
 std::shared_ptr<const tool_environment> empty_environment(tool_input_form form) {
-  static const auto of_state = tool_environment{tool_input_form::state, {}, nullptr, {}};
-  static const auto of_list = tool_environment{tool_input_form::list, {}, nullptr, {}};
-  static const auto of_calls = tool_environment{tool_input_form::calls, {}, nullptr, {}};
+  static const auto of_state = tool_environment{tool_input_form::state};
+  static const auto of_list = tool_environment{tool_input_form::list};
+  static const auto of_calls = tool_environment{tool_input_form::calls};
   const auto* shared = form == tool_input_form::state  ? &of_state
                        : form == tool_input_form::list ? &of_list
                                                        : &of_calls;
@@ -171,7 +171,11 @@ std::unique_ptr<tool_call> inject(const tool_node::table& t, const tool_node::ta
                                   tool_call& call, tool_context& context) {
   if (entry.injections.empty())
     return nullptr;
-  context.tools = t.definitions;
+  if (!environment_of(context).tools) { // the caller has made the environment itself
+    auto completed = environment_of(context);
+    completed.tools = t.definitions;
+    context.environment = std::make_shared<const tool_environment>(std::move(completed));
+  }
   auto filled =
       inject_tool_args(entry.injections, call, environment_of(context), t.options.messages_key);
   add_defaults(filled.args, entry.injections, call.id);

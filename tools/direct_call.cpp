@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs single tool calls as bodies of nodes. The task of the body is that of the tool.
 #include "call_steps.hpp"
+#include "call_task.hpp"
 
 #include <superstep/runtime/detail/program.hpp>
 #include <superstep/tools/detail/direct_call.hpp>
@@ -48,8 +49,8 @@ void set_task(tool_context& context, const body_input& given) {
   context.task_index = given.task_index;
   context.deadline = given.services->deadline();
   context.place = given.services->place();
-  if (const auto& thread = (*given.config)->thread_id; !context.place && !thread.empty())
-    context.unsaved_thread = thread;
+  if (!context.place && !(*given.config)->thread_id.empty())
+    set_unsaved_place(context, *given.config);
 }
 
 /// Enters the limits of a call, in the order of tool_node::run(): that of its tool first. Returns
@@ -99,7 +100,7 @@ detail::body_task detail::direct_call::begin(const tool_node& node, const tool_c
   } else {
     context.stop = given.services->stop_token();
     context.environment = std::make_shared<const tool_environment>(
-        tool_environment{form, state(given), given.store, given.make_runtime()});
+        tool_environment{form, state(given), given.store, given.make_runtime(), t.definitions});
   }
   if (observer)
     extras->observed.emplace(std::move(observer), call, given.attempt, at);

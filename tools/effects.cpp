@@ -31,22 +31,27 @@ std::string tool_context::idempotency_key() const {
     text += part;
     text += '\0';
   };
+  const auto is_saved = place && place->journal.records;
+  // Without a thread, nothing is added. A super-step is a number, so the text remains unambiguous.
   if (place)
     add(place->config->thread_id);
-  // Without a thread, nothing is added. A super-step is a number, so the text remains unambiguous.
-  if (!place && unsaved_thread)
-    add(*unsaved_thread);
-  if (!place)
+  if (!is_saved)
     add(run_key);
-  add(place ? std::string_view{place->ns} : std::string_view{});
+  add(is_saved ? std::string_view{place->ns} : std::string_view{});
   add(std::to_string(step));
-  add(place ? std::string_view{place->task} : std::string_view{node});
-  if (!place)
+  add(is_saved ? std::string_view{place->task} : std::string_view{node});
+  if (!is_saved)
     add(std::to_string(task_index));
   add(tool_call_id);
   add(std::to_string(repeat));
   constexpr auto digits = std::size_t{32};
   return digest_text(text).substr(0, digits);
+}
+
+void set_unsaved_place(tool_context& context, const std::shared_ptr<const run_config>& config) {
+  auto place = std::make_shared<detail::task_place>();
+  place->config = config;
+  context.place = std::move(place);
 }
 
 void set_task(tool_context& context, const runtime& task) {
@@ -58,8 +63,8 @@ void set_task(tool_context& context, const runtime& task) {
   context.stop = task.stop();
   context.deadline = task.deadline();
   context.place = detail::runtime_access::place(task);
-  if (const auto& thread = task.config().thread_id; !context.place && !thread.empty())
-    context.unsaved_thread = thread;
+  if (!context.place && !task.config().thread_id.empty())
+    set_unsaved_place(context, detail::runtime_access::share_config(task));
 }
 
 std::vector<std::uint32_t> repeats_of(std::span<const tool_call> calls) {

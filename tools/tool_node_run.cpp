@@ -90,7 +90,8 @@ activation prepare(const tool_node& node, tool_node_input& input, runtime&& rt) 
     return out;
   }
   auto* store = rt.store();
-  auto environment = tool_environment{input.form, std::move(input.state), store, std::move(rt)};
+  auto environment = tool_environment{input.form, std::move(input.state), store, std::move(rt),
+                                      node.definitions()};
   check_store(node, input.calls, environment);
   out.context.environment = std::make_shared<const tool_environment>(std::move(environment));
   return out;

@@ -128,6 +128,7 @@ struct tool_environment {
   tool_state_ptr state{};                        ///< state of the graph; null outside a graph
   superstep::store* store = nullptr;       ///< long-term memory; outlives the calls; null: none
   std::optional<superstep::runtime> run{}; ///< runtime of the node: context, events, interrupts
+  tool_definitions tools{}; ///< all tools of the node; null for a call outside a node
 };
 
 /// Returns the call with the arguments set that come from the state. Values that the model gave for
@@ -200,7 +201,8 @@ struct tool_context {
   std::uint32_t step = 0;       ///< number of the super-step
   std::uint32_t task_index = 0; ///< see runtime::task_index()
   std::uint32_t repeat = 0;     ///< number of earlier calls of the same task with the same id
-  /// The place of the calling task in its thread; null if the run is not saved.
+  /// The place of the calling task in its thread. If the run is not saved, it only has the
+  /// configuration, and is null if the run has no thread_id. Rows of batch jobs have one each.
   detail::task_place_ptr place{};
   /// Set when the call is cancelled; blocking tools should check it. May be without a state if
   /// tool::uses_environment() is false.
@@ -210,15 +212,11 @@ struct tool_context {
   /// should end its own waits by this time.
   std::optional<std::chrono::steady_clock::time_point> deadline{};
   const superstep::clock* time = &system_clock(); ///< the clock to use
-  /// State, store and runtime of the calling node; null for a call outside a node. May lack state,
-  /// store and runtime if tool::uses_environment() is false.
+  /// State, store, runtime and tools of the calling node; null for a call outside a node. May lack
+  /// all of them if tool::uses_environment() is false.
   std::shared_ptr<const tool_environment> environment{};
-  tool_definitions tools{}; ///< all tools of the node; set for tools with injected arguments
   /// Notified when the call's body starts and ends; null: no observer.
   std::shared_ptr<const call_observer> observer{};
-  /// The run_config::thread_id of a run that is not saved. It is set for rows of batch jobs, each
-  /// of which has a thread of its own.
-  optional_box<std::string> unsaved_thread{};
 
   /// Returns a key for the call that external services can use to detect repetitions: 32
   /// hexadecimal digits. It is unique to the call, and the same whenever the super-step is run

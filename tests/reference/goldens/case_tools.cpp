@@ -204,7 +204,7 @@ private:
     if (i.from != injection::source::runtime)
       return printed(member(call.args, i.argument), true);
     auto names = json::array{};
-    for (const auto& definition : *context.tools)
+    for (const auto& definition : *context.environment->tools)
       names.emplace_back(definition.name);
     auto out = json::object{{"tool_call_id", context.tool_call_id}, {"tools", std::move(names)}};
     const auto* state = context.environment ? context.environment->state.get() : nullptr;

@@ -67,7 +67,7 @@ public:
   [[nodiscard]] task<tool_output> run(const tool_call& call,
                                       const tool_context& context) const override {
     auto told = call.args;
-    told["tools"] = context.tools->size();
+    told["tools"] = context.environment->tools->size();
     co_return output_of(json::value(std::move(told)));
   }
 
