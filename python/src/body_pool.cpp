@@ -126,7 +126,7 @@ bool body_pool::run_here(pool_job_ptr job) {
 
 /// Lets further runners execute jobs: idle ones, or new ones.
 void body_pool::admit(std::size_t more) {
-  for (; more > 0 && active_ < runners_max; --more) {
+  for (; more > 0 && active_ < room_; --more) {
     if (idle_ > admitted_) {
       ++admitted_;
       admitted_changed_.notify_one();
@@ -257,7 +257,9 @@ void body_pool::watch() {
   for (auto idle_looks = 0U; !stopping_;) {
     if (jobs_.empty() && ++idle_looks > looks_before_sleep) {
       is_watching_ = false;
+      room_ = runners_max;
       watcher_wanted_.wait(lock, [this] { return is_watching_ || stopping_; });
+      stalled_since_ = std::chrono::steady_clock::now();
     }
     watcher_wanted_.wait_for(lock, tick, [this] { return stopping_; });
     if (stopping_ || jobs_.empty())
@@ -305,6 +307,10 @@ std::size_t body_pool::wanted(const sight& seen) {
   const auto has_progressed = std::exchange(jobs_done_seen_, jobs_done_) != jobs_done_;
   cpu_without_progress_ = has_progressed ? 0 : cpu_without_progress_ + seen.cpu_ns;
   is_without_progress_ = is_without_progress_ && !has_progressed;
+  if (has_progressed || active_ < room_ ||
+      cpu_without_progress_ >= std::chrono::nanoseconds{spinning_time}.count())
+    stalled_since_ = looked_at_;
+  widen_if_stalled();
   if (active_ == 0)
     return 1;
   if (seen.waiting > 0) // another thread has the GIL, so one more runner would wait too
@@ -316,6 +322,15 @@ std::size_t body_pool::wanted(const sight& seen) {
   cpu_without_progress_ = 0;
   is_without_progress_ = true;
   return 1;
+}
+
+/// Lets more runners work if all of them may wait for each other's runs. The jobs before those of
+/// these runs in the queue may wait, too, so the number grows until the queue is empty.
+void body_pool::widen_if_stalled() {
+  if (looked_at_ - stalled_since_ < stall_time || runs_elsewhere.load() == 0)
+    return;
+  stalled_since_ = looked_at_;
+  room_ = std::min(2 * room_, runners_max + outside_max);
 }
 
 /// Whether a runner has used the CPU for less than half of the time since the last look, and

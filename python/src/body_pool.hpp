@@ -46,6 +46,11 @@ using pool_job_ptr = boost::intrusive_ptr<pool_job>;
 /// in a socket, a watcher admits further runners. It doubles their number every millisecond until
 /// one of them uses the CPU, up to `runners_max`. If several threads use the CPU or wait for the
 /// GIL, all but one runner stop after their jobs. Runners that were idle for `idle_time` end.
+///
+/// All of these runners may wait for runs whose jobs are queued, for example in an event loop of
+/// their own, for a thread that they have started, or for a lock that the owner of such a run
+/// holds. So if `runs_elsewhere` is not zero and no job was taken for `stall_time`, the watcher
+/// admits more.
 /// @par Threads
 /// All members may be called from any thread.
 class body_pool {
@@ -57,6 +62,9 @@ public:
   /// CPU time that runners use without finishing a job, after which one more runner is admitted:
   /// their jobs may wait actively for a job in the queue.
   static constexpr auto spinning_time = std::chrono::milliseconds{20};
+  /// Time without a new job, and with less CPU time than `spinning_time`, after which twice as many
+  /// runners may work.
+  static constexpr auto stall_time = std::chrono::milliseconds{250};
 
   body_pool();
   body_pool(const body_pool&) = delete;
@@ -74,6 +82,9 @@ public:
   /// leave, at most `grace`. The caller must not hold the GIL.
   /// @returns whether all of them have. Otherwise the pool must not be destroyed.
   bool stop(std::chrono::milliseconds grace);
+  /// Number of live runs that other threads than the main thread have started: a job may wait for
+  /// one of them.
+  std::atomic<std::int64_t> runs_elsewhere{0};
   /// Whether a further runner may wait in an outside_scope.
   [[nodiscard]] bool has_room_outside() const;
   /// Number of runners and guests now, and the largest number so far. @{
@@ -115,6 +126,7 @@ private:
   void look_at(runner& r, sight& seen) const noexcept; // caller holds mutex_
   [[nodiscard]] std::size_t wanted(const sight& seen); // caller holds mutex_
   [[nodiscard]] bool is_blocked(runner& r, std::int64_t& cpu_ns) const noexcept;
+  void widen_if_stalled(); // caller holds mutex_
 
   mutable std::mutex mutex_;
   std::condition_variable admitted_changed_;
@@ -130,11 +142,13 @@ private:
   // Runners that are to stop after their job. All but one of those that use the CPU or wait for the
   // GIL: a blocked runner looks for a moment as if it were needed when it wants the GIL back.
   std::size_t surplus_ = 0;
+  std::size_t room_ = runners_max; // largest number of active runners
   std::size_t size_max_ = 0;
   std::uint64_t jobs_done_ = 0;
   std::uint64_t jobs_done_seen_ = 0;
   std::int64_t since_last_look_ = 0; // in ns, of the latest look
   std::chrono::steady_clock::time_point looked_at_{};
+  std::chrono::steady_clock::time_point stalled_since_{};
   std::int64_t cpu_without_progress_ = 0; // in ns, used by runners since a job was taken
   // Whether the runners have used `spinning_time` since a job was taken. The runner that was
   // admitted then must take a job, although it is one of several that use the CPU.

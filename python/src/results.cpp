@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include <unistd.h>
+
 namespace superstep::python {
 
 namespace {
@@ -124,8 +126,11 @@ nb::list result_queue::take(double seconds, std::size_t runs) {
   return out;
 }
 
-live_run::live_run(process& in) noexcept : in_{in} {
+live_run::live_run(process& in) noexcept
+    : in_{in}, elsewhere_{::gettid() == ::getpid() ? nullptr : &process::bodies()} {
   in_.live_runs.fetch_add(1, std::memory_order_relaxed);
+  if (elsewhere_ != nullptr)
+    elsewhere_->runs_elsewhere.fetch_add(1, std::memory_order_relaxed);
 }
 
 void live_run::cancel() noexcept {
@@ -140,6 +145,8 @@ void live_run::end() noexcept {
   if (was == phase::ended)
     return;
   in_.live_runs.fetch_sub(1, std::memory_order_relaxed);
+  if (elsewhere_ != nullptr)
+    elsewhere_->runs_elsewhere.fetch_sub(1, std::memory_order_relaxed);
   if (was == phase::cancelled)
     in_.cancelled_runs.fetch_sub(1, std::memory_order_relaxed);
 }

@@ -72,6 +72,7 @@ struct delivery {
   std::int64_t tag = 0;
 };
 
+class body_pool;
 class process;
 
 /// A run that process::live_runs counts from the construction of this object to end().
@@ -91,6 +92,7 @@ private:
   enum class phase : std::uint8_t { live, cancelled, ended };
 
   process& in_;
+  body_pool* elsewhere_; // counts the run, if another thread than the main thread has started it
   std::atomic<phase> at_{phase::live};
 };
 using live_run_ptr = std::shared_ptr<live_run>;

@@ -149,6 +149,43 @@ def test_nested_runs_leave_threads_for_their_tools() -> None:
     assert [row.answer for row in rows] == [f"after after {i}" for i in range(150)]
 
 
+# The functions of 150 runs occupy all threads of the pool while the runs that they wait for need one.
+WAITS = {
+    "event loop": "asyncio.run(inner.ainvoke({'n': n}))",
+    "thread": "with_thread(n)",
+    "executor": "executor.submit(inner.invoke, {'n': n}).result()",
+    "lock": "with_lock(n)",
+}
+
+
+@pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS.keys())
+def test_functions_that_wait_for_other_runs_end(run_python: Any, wait: str) -> None:
+    done = run_python(f"""
+import asyncio, threading
+from concurrent.futures import ThreadPoolExecutor
+import superstep as ss
+def graph(body):
+    return ss.Graph({{"n": None}}).add("work", body).edge(ss.START, "work").compile()
+inner = graph(lambda s: {{"n": s["n"] + 1}})
+lock, executor = threading.Lock(), ThreadPoolExecutor(2)
+def with_lock(n):
+    with lock:
+        return inner.invoke({{"n": n}})
+def with_thread(n):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(inner.invoke({{"n": n}})))
+    thread.start()
+    thread.join()
+    return found[0]
+def outer(s):
+    n = s["n"]
+    return {{"n": {wait}["n"]}}
+results = graph(outer).batch([{{"n": i}} for i in range(150)], concurrency=150)
+assert [r["n"] for r in results] == list(range(1, 151))
+""")
+    assert done.stderr == "" and done.returncode == 0
+
+
 def plain_wrap(request: Any, handler: Any) -> Any:
     return handler(request)
 
