@@ -73,10 +73,8 @@ nb::object updated_fields(const update_event& e) {
 /// Returns an event as (mode, payload).
 nb::object event_object(event<chat_state> e) {
   if (const auto* const values = std::get_if<values_event<chat_state>>(&e)) {
-    if (values->interrupts)
-      return nb::make_tuple("values", interrupts_object(*values->interrupts));
-    return nb::make_tuple("values",
-                          values->state ? state_object(*values->state) : nb::object(nb::dict()));
+    auto state = values->state ? state_object(*values->state) : nb::object(nb::dict());
+    return nb::make_tuple("values", values_object(std::move(state), values->interrupts));
   }
   if (const auto* const update = std::get_if<update_event>(&e))
     return nb::make_tuple("updates", updated_fields(*update));

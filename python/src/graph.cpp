@@ -139,9 +139,8 @@ nb::object updates_object(const graph_layout& layout, const detail::run_event& e
 nb::object event_object(const graph_layout& layout, const detail::run_event& e) {
   switch (e.mode) {
   case stream_mode::values:
-    return nb::make_tuple("values", e.interrupts
-                                        ? nb::object(interrupts_object(*e.interrupts))
-                                        : nb::object(layout.read(layout.values_of(*e.state))));
+    return nb::make_tuple("values",
+                          values_object(layout.read(layout.values_of(*e.state)), e.interrupts));
   case stream_mode::updates:
     return nb::make_tuple("updates", updates_object(layout, e));
   case stream_mode::custom:

@@ -50,6 +50,13 @@ nb::dict interrupts_object(const std::vector<interrupt>& interrupts) {
   return out;
 }
 
+nb::object values_object(nb::object state,
+                         const std::optional<std::vector<interrupt>>& interrupts) {
+  if (interrupts)
+    state["__interrupt__"] = to_python(*interrupts);
+  return state;
+}
+
 nb::dict update_object(std::string_view node, nb::handle update, bool is_cached) {
   auto out = nb::dict();
   out[to_python(node)] = update;

@@ -24,6 +24,11 @@ namespace superstep::python {
 /// Returns the event of an interrupt: {"__interrupt__": […]}. The caller holds the GIL.
 [[nodiscard]] nb::dict interrupts_object(const std::vector<interrupt>& interrupts);
 
+/// Returns an event of `values`: a state, a new dict that the function may change, and the
+/// interrupts of an event that has them. The caller holds the GIL.
+[[nodiscard]] nb::object values_object(nb::object state,
+                                       const std::optional<std::vector<interrupt>>& interrupts);
+
 /// Returns an event of `updates`: {node: update}, marked as in LangGraph if the node has not run.
 /// The caller holds the GIL.
 /// @param is_cached see update_event::is_cached

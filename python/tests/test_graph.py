@@ -511,13 +511,13 @@ def test_add_messages_starts_with_no_messages_and_replaces_equal_ids() -> None:
         {"role": "user", "content": "hi"}, {"id": "1", "role": "ai", "content": "b"}]
 
 
-def test_values_event_of_an_interrupt_contains_it() -> None:
+def test_values_event_of_an_interrupt_contains_it_and_the_state() -> None:
     g = ss.Graph({"n": None})
     g.add("ask", lambda state: {"n": ss.interrupt("go on?")})
     g.edge(ss.START, "ask")
     graph = g.compile(checkpointer=ss.memory_checkpointer())
     *_, last = graph.stream({"n": 1}, stream_mode="values", thread_id="1")
-    assert last["__interrupt__"] == graph.get_state("1").interrupts
+    assert last == {"n": 1, "__interrupt__": graph.get_state("1").interrupts}
 
 
 def test_blocking_call_of_coroutines_in_a_coroutine_is_an_error() -> None:
