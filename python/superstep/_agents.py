@@ -105,6 +105,10 @@ def _message(item: Any) -> Any:
     if isinstance(item, Mapping):
         return dict(item)
     if hasattr(item, "model_dump"):  # a message of LangChain
+        if str(getattr(item, "type", "")).endswith("Chunk"):  # of a stream
+            from langchain_core.messages import message_chunk_to_message
+
+            item = message_chunk_to_message(item)
         return {k: v for k, v in item.model_dump().items() if v not in (None, [], {}, "")} | {
             "content": item.content
         }

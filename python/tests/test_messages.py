@@ -4,7 +4,7 @@
 from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage, RemoveMessage
+from langchain_core.messages import AIMessageChunk, HumanMessage, RemoveMessage
 
 import superstep as ss
 
@@ -36,3 +36,11 @@ def test_lists_of_two_texts_are_messages() -> None:
     assert ss.add_messages([], [["user", "hi"]]) == [{"role": "user", "content": "hi"}]
     agent = ss.create_agent(lambda messages, tools: messages[-1]["content"])
     assert agent.invoke({"messages": [["user", "hi"]]}).text == "hi"
+
+
+def test_sum_of_chunks_is_a_message() -> None:
+    whole = AIMessageChunk(content="a", id="1") + AIMessageChunk(content="b", id="1")
+    (merged,) = ss.add_messages([], [whole])
+    assert (merged["type"], merged["content"]) == ("ai", "ab")
+    agent = ss.create_agent(lambda messages, tools: messages[1]["type"])
+    assert agent.invoke([HumanMessage("q"), whole, HumanMessage("r")]).text == "ai"
