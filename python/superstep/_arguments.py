@@ -166,9 +166,19 @@ def _float(given: Any) -> float:
     return float(given)
 
 
+def _int(given: Any) -> int:
+    if isinstance(given, bool) or not isinstance(given, (int, float)):
+        raise TypeError(f"not an integer: {given!r}")
+    if isinstance(given, float) and not given.is_integer():
+        raise ValueError(f"not an integer: {given!r}")
+    return int(given)
+
+
 def _of_class(hint: Any) -> "Converter | None":
+    if hint is int:
+        return _int  # JSON does not distinguish 5 and 5.0
     if hint is float:
-        return _float  # JSON does not distinguish 5 and 5.0
+        return _float
     if hasattr(hint, "model_validate"):  # pydantic
         validate: Converter = hint.model_validate
         return validate
@@ -204,8 +214,15 @@ def _of_fields(hint: Any, make: Callable[[dict[str, Any]], Any]) -> Converter:
     return convert
 
 
-def converting(function: Callable[..., Any], converters: dict[str, Converter]) -> Callable[..., Any]:
-    """Returns a function that converts its arguments and calls another."""
+def converting(
+    function: Callable[..., Any],
+    converters: dict[str, Converter],
+    defaults: dict[str, Callable[[], Any]],
+) -> Callable[..., Any]:
+    """Returns a function that converts its arguments and calls another.
+
+    ``defaults`` makes the values of arguments that are missing.
+    """
 
     def call(**given: Any) -> Any:
         for name, convert in converters.items():
@@ -214,6 +231,9 @@ def converting(function: Callable[..., Any], converters: dict[str, Converter]) -
                     given[name] = convert(given[name])
                 except (ValueError, TypeError, ArithmeticError) as error:
                     raise ValueError(f"argument '{name}': {error}") from error
+        for name, make in defaults.items():
+            if name not in given:
+                given[name] = make()
         return function(**given)
 
     return call

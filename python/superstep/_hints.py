@@ -77,6 +77,11 @@ def adapter_of(hint: Any, arguments: "tuple[Any, ...]") -> Any:
     return None
 
 
+def is_field(value: Any) -> bool:
+    """Whether a value is a Field of pydantic."""
+    return type(value).__module__ == "pydantic.fields" and hasattr(value, "is_required")
+
+
 def is_typed_dict(hint: Any) -> bool:
     """Whether a hint is a TypedDict class, also one of ``typing_extensions``."""
     return isinstance(hint, type) and issubclass(hint, dict) and hasattr(hint, "__total__")

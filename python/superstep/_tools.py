@@ -11,7 +11,7 @@ from typing import Any, Callable, Generic, Literal, ParamSpec, TypeVar, overload
 
 from ._arguments import converters_of, converting, text_format
 from ._functions import is_coroutine_function, type_text
-from ._hints import adapter_of, is_typed_dict, parts_of
+from ._hints import adapter_of, is_field, is_typed_dict, parts_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -50,9 +50,11 @@ class Tool(Generic[P, R]):
         self.is_async = is_coroutine_function(function)
         self.takes_runtime = takes_runtime
         self._hints = _hints_of(function) if hints is None else hints
-        converters = converters_of(self._hints)
+        converters, defaults = converters_of(self._hints), _defaults_of(function)
         #: What a call of the model calls, with JSON values.
-        self._callable = converting(function, converters) if converters else function
+        self._callable = function
+        if converters or defaults:
+            self._callable = converting(function, converters, defaults)
         self.effects = effects
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -163,10 +165,16 @@ def _parameters_of(
         schema = schema_of(hints.get(name, Any))
         if name in descriptions and "description" not in schema:
             schema = {**schema, "description": descriptions[name]}
-        if parameter.default is parameter.empty:
+        default = parameter.default
+        if is_field(default):
+            is_required = default.is_required()
+            default = default.default  # that of a factory is not shown
+        else:
+            is_required = default is parameter.empty
+        if is_required:
             required.append(name)
-        elif _is_json(parameter.default):
-            schema = {**schema, "default": parameter.default}
+        elif _is_json(default):
+            schema = {**schema, "default": default}
         properties[name] = _lift_definitions(schema, definitions)
     out: dict[str, Any] = {"type": "object", "properties": properties}
     if required:
@@ -185,6 +193,16 @@ def _given_by_model(function: Callable[..., Any]) -> dict[str, Any]:
         name: parameter
         for name, parameter in inspect.signature(function).parameters.items()
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) and name not in bound
+    }
+
+
+def _defaults_of(function: Callable[..., Any]) -> dict[str, Callable[[], Any]]:
+    """Returns what makes the values of parameters whose default is a Field of pydantic."""
+    found = {n: p.default for n, p in _given_by_model(function).items() if is_field(p.default)}
+    return {
+        name: functools.partial(field.get_default, call_default_factory=True)
+        for name, field in found.items()
+        if not field.is_required()
     }
 
 
@@ -259,8 +277,12 @@ def _hints_of(function: Callable[..., Any]) -> dict[str, Any]:
     scope = getattr(scope, "__globals__", {})
     written = _annotations_of(code)
     hints: dict[str, Any] = {}
-    for name in _given_by_model(function):
-        if name == "runtime" or name not in written:
+    for name, parameter in _given_by_model(function).items():
+        if name == "runtime":
+            continue
+        if name not in written:
+            if is_field(parameter.default):
+                hints[name] = typing.Annotated[Any, parameter.default]
             continue
 
         def probe() -> None: ...
@@ -273,6 +295,8 @@ def _hints_of(function: Callable[..., Any]) -> dict[str, Any]:
                 f"tool {code.__qualname__}: the type of parameter '{name}', {written[name]!r}, is not "
                 f"known when the program runs: {error}; define or import it at the top of the module"
             ) from None
+        if is_field(parameter.default):
+            hints[name] = typing.Annotated[hints[name], parameter.default]
     return hints
 
 

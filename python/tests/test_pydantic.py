@@ -85,6 +85,17 @@ def line_of_another_shop() -> Any:
     return Invoice
 
 
+def called_with(tool: Any, args: dict[str, Any]) -> str:
+    """Calls a tool as a model does, and returns the text of its message."""
+
+    def model(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Any:
+        if messages[-1]["type"] == "tool":
+            return messages[-1]["content"]
+        return {"content": "", "tool_calls": [{"name": tools[0]["name"], "args": args, "id": "1"}]}
+
+    return ss.create_agent(model, [tool]).invoke("go").text
+
+
 def test_nested_models_are_parameters() -> None:
     def buy(what: Order, then: Optional[Order] = None, paid: Any = None) -> str:
         """Orders."""
@@ -93,19 +104,31 @@ def test_nested_models_are_parameters() -> None:
     buy.__annotations__["paid"] = types.GenericAlias(list, line_of_another_shop()) | None
     order = ss.tool(name="order")(buy)
     assert set(order.parameters["$defs"]) == {"Line", "Line_2"}
-
-    def answer_of(args: dict[str, Any]) -> str:
-        def model(messages: list[dict[str, Any]], tools: Any) -> Any:
-            if messages[-1]["type"] == "tool":
-                return messages[-1]["content"]
-            return {"content": "", "tool_calls": [{"name": "order", "args": args, "id": "1"}]}
-
-        return ss.create_agent(model, [order]).invoke("order").text
-
     line = {"item": "tea", "count": 2}
     valid = {"what": {"lines": [line]}, "then": {"lines": [line]}, "paid": [{"lines": [{"price": 1.5}]}]}
-    assert answer_of(valid) == "done"
+    assert called_with(order, valid) == "done"
     wrongs: list[dict[str, Any]] = [{"what": {"lines": [{}]}}, valid | {"then": {"lines": [{"price": 1}]}},
                                     valid | {"paid": [{"lines": [line]}]}]
     for wrong in wrongs:
-        assert answer_of(wrong) != "done"
+        assert called_with(order, wrong) != "done"
+
+
+def test_field_as_default_of_a_parameter() -> None:
+    def book(
+        city: str = pydantic.Field(description="The city."),
+        nights: int = pydantic.Field(2, ge=1, description="Number of nights."),
+        extras: list[str] = pydantic.Field(default_factory=list),
+        note: Any = pydantic.Field(None),
+    ) -> Any:
+        """Books a room."""
+        return [city, nights, extras, note]
+
+    parameters = ss.tool(book).parameters
+    assert parameters["required"] == ["city"]
+    assert parameters["properties"]["city"] == {"type": "string", "description": "The city."}
+    nights = parameters["properties"]["nights"]
+    assert (nights["minimum"], nights["default"]) == (1, 2)
+    answers = [called_with(book, {"city": "Rome"}) for _ in range(2)]
+    assert answers == ['["Rome", 2, [], null]'] * 2
+    assert "nights" in called_with(book, {"city": "Rome", "nights": 0})
+    assert "city: Field required" in called_with(book, {})

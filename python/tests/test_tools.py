@@ -337,6 +337,8 @@ AN_ID = uuid.UUID(int=7)
         (Literal[Color.RED, "none"], {"enum": ["red", "none"]}, "none", "none"),
         (Trip, None, {"day": "2026-01-02", "back": "2026-01-02"}, {"day": DAY, "back": DAY}),
         (float, {"type": "number"}, 5, 5.0),
+        (int, {"type": "integer"}, 5.0, 5),
+        (Optional[int], None, 5.0, 5),
         (Optional[list[float]], None, [5], [5.0]),
         (Annotated[int, pydantic.Field(ge=1, le=5)], {"type": "integer", "minimum": 1, "maximum": 5}, 5, 5),
         (Annotated[str, pydantic.AfterValidator(str.upper), "a text"], {"type": "string"}, "a", "A"),
