@@ -31,6 +31,8 @@ ResultT = TypeVar("ResultT")
 Start = Callable[[Any, int], Any]
 #: Returns the input of a run for a row of map() or batch().
 Reader = Callable[[Any], Any]
+#: A number of checkpoints that no thread has.
+_ALL = 2**31 - 1
 
 
 class Compiled(Generic[InputT, ResultT]):
@@ -194,8 +196,10 @@ class Compiled(Generic[InputT, ResultT]):
         options = {"thread_id": thread_id, "checkpoint_id": checkpoint_id or None}
         return Snapshot(*self._native().get_state(options))
 
-    def get_state_history(self, thread_id: str, limit: int = 100) -> list[Snapshot]:
-        """Returns the states of a thread at its checkpoints, newest first."""
+    def get_state_history(self, thread_id: str, limit: "int | None" = None) -> list[Snapshot]:
+        """Returns the states of a thread at all its checkpoints, or the newest ones, newest first."""
+        if limit is None:
+            limit = _ALL
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
             raise ValueError(f"limit must be an int of at least 0, not {limit!r}")
         found = self._native().get_state_history({"thread_id": thread_id}, limit)

@@ -115,6 +115,14 @@ def test_state_history_and_edit(saved: ss.Checkpointer) -> None:
     assert again["n"] == 111
 
 
+def test_state_history_contains_all_checkpoints(saved: ss.Checkpointer) -> None:
+    g = ss.Graph(State).add("a", lambda s: {"n": 1}).edge(ss.START, "a")
+    graph = g.branch("a", lambda s: "a" if s["n"] < 150 else ss.END).compile(checkpointer=saved)
+    graph.invoke({}, thread_id="t", recursion_limit=1000)
+    assert [s.values["n"] for s in graph.get_state_history("t")][:151] == list(range(150, -1, -1))
+    assert [s.values["n"] for s in graph.get_state_history("t", limit=2)] == [150, 149]
+
+
 def test_edit_calls_routers(saved: ss.Checkpointer) -> None:
     g = ss.Graph(State).add("a", lambda s: {"n": 1}).add("b", lambda s: {"n": 10})
     g.edge(ss.START, "a").branch("a", lambda s: "b" if s["n"] > 5 else ss.END, ["b", ss.END])
