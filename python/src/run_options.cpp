@@ -113,7 +113,10 @@ run_config read_run_options(nb::dict options) {
       if (known == name)
         read = function;
     if (read == nullptr)
-      throw nb::type_error(("invoke() has no option '" + std::string{name} + "'").c_str());
+      throw nb::type_error(
+          ("a run has no option '" + std::string{name} + "'" +
+           (name == "config" ? "; pass its members, such as thread_id, as keywords" : ""))
+              .c_str());
     if (!value.is_none())
       read(out, value);
   }

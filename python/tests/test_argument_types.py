@@ -78,6 +78,14 @@ def test_graphs_name_the_wrong_argument(call: Callable[[], Any], text: str) -> N
         call()
 
 
+def test_runs_name_the_unknown_option() -> None:
+    app = graph().add("a", node).edge(ss.START, "a").compile()
+    with pytest.raises(TypeError, match="a run has no option 'subgraphs'$"):
+        list(app.stream({}, subgraphs=True))
+    with pytest.raises(TypeError, match="no option 'config'; pass its members, such as thread_id, as keywords"):
+        app.invoke({}, config={})
+
+
 def test_states_name_the_wrong_argument() -> None:
     app = graph().add("a", node).edge(ss.START, "a").compile(checkpointer=ss.memory_checkpointer())
     with pytest.raises(ValueError, match="limit must be an int of at least 0, not 'x'"):
