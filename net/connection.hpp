@@ -36,7 +36,12 @@ public:
   using endpoints = std::vector<asio::ip::tcp::endpoint>;
 
   /// Reserves a buffer for a small response, so that one system call reads its headers and body.
-  explicit connection(asio::io_context& io) : plain_{io} { buffer_.reserve(buffer_size); }
+  /// @param unit_max maximum size of the headers, of a chunk header and of the trailers. Reading a
+  /// larger one fails with buffer_overflow, because the parser needs it as a whole in the buffer
+  explicit connection(asio::io_context& io, std::size_t unit_max = std::size_t{64} * 1024)
+      : plain_{io}, buffer_{unit_max + large_piece} {
+    buffer_.reserve(buffer_size);
+  }
 
   /// Connects to the first endpoint that accepts. Each endpoint except the last gets only a part of
   /// the time until the deadline, so that one that does not answer leaves time for the others. The
@@ -61,7 +66,8 @@ public:
   /// Reads into the parser's body buffer; may return without any bytes.
   asio::awaitable<net_error> read_some(answer_parser& into, std::chrono::milliseconds timeout);
 
-  /// Sets the maximum number of bytes per system call; 8 KiB by default.
+  /// Sets the number of bytes per system call; 8 KiB by default.
+  /// @param bytes at most large_piece
   void expect_large_body(std::size_t bytes) { buffer_.reserve(bytes); }
   /// Frees large buffers before the connection becomes idle.
   /// @pre there are no unread bytes
@@ -73,6 +79,9 @@ public:
   [[nodiscard]] bool is_usable() noexcept;
   [[nodiscard]] std::size_t unread_bytes() const noexcept { return buffer_.size(); }
   [[nodiscard]] bool has_unread_bytes() const noexcept { return unread_bytes() != 0; }
+
+  /// maximum of expect_large_body()
+  static constexpr auto large_piece = std::size_t{64} * 1024;
 
   /// The buffer for pieces of a body. It belongs to the connection, so that requests need not
   /// allocate it.

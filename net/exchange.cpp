@@ -25,7 +25,6 @@ namespace {
 /// Maximum number of interim responses (1xx) per request; servers normally send one at most.
 constexpr auto interim_answers_max = 8;
 
-constexpr auto large_piece = std::size_t{64} * 1024;
 // spare bytes, because simdjson reads beyond the end of a text (padded_json.hpp)
 constexpr auto parser_room = std::size_t{64};
 
@@ -91,6 +90,13 @@ std::string http_stream::exchange::request_text() const {
          where_.target.substr(0, where_.target.find('?'));
 }
 
+std::string http_stream::exchange::proxy_text() const {
+  auto address = url{};
+  address.host = proxy_->host;
+  address.port = proxy_->port;
+  return "the proxy " + address.authority();
+}
+
 error http_stream::exchange::explain(std::string_view doing, const net_error& failed) const {
   if (stopped_)
     return *stopped_;
@@ -99,15 +105,23 @@ error http_stream::exchange::explain(std::string_view doing, const net_error& fa
                                  std::to_string(client_->options.idle_timeout.count()) +
                                  " ms while " + std::string{doing}};
   if (failed == http::error::header_limit || failed == http::error::buffer_overflow)
-    return {errc::too_large, request_text() + ": the headers of the answer are larger than " +
-                                 std::to_string(client_->options.header_bytes_max) +
-                                 " bytes; raise http_client_options::header_bytes_max"};
+    return {errc::too_large,
+            request_text() +
+                (parser_ && parser_->is_header_done() ? ": a chunk header or the trailers"
+                                                      : ": the headers") +
+                " of the answer are larger than " +
+                std::to_string(client_->options.header_bytes_max) +
+                " bytes; raise http_client_options::header_bytes_max"};
   const auto is_end = failed == http::error::end_of_stream ||
                       failed == http::error::partial_message || failed == asio::error::eof;
+  const auto is_http =
+      failed.category() == http::make_error_code(http::error::bad_value).category();
   const auto step = doing.empty() ? std::string{} : std::string{doing} + " failed: ";
   return {is_shortage(failed) ? errc::shortage : errc::io_failed,
           request_text() + ": " + step +
-              (is_end ? "the server closed the connection" : failed.message())};
+              (is_end    ? "the server closed the connection"
+               : is_http ? "the answer is not valid HTTP/1.1 (" + failed.message() + ')'
+                         : failed.message())};
 }
 
 void http_stream::exchange::start_timer(asio::steady_timer& timer, std::chrono::milliseconds after,
@@ -261,15 +275,17 @@ asio::awaitable<std::optional<error>> http_stream::exchange::open_connection() {
 }
 
 asio::awaitable<std::optional<error>> http_stream::exchange::try_open_connection() {
-  start_timer(connect_timer_, client_->options.connect_timeout, "no connection");
+  start_timer(connect_timer_, client_->options.connect_timeout,
+              proxy_ != nullptr ? "no connection through " + proxy_text() : "no connection");
   auto endpoints = connection::endpoints{};
   auto failed = co_await look_up(endpoints);
   if (failed || stopped_)
-    co_return explain(proxy_ != nullptr ? "looking up the proxy" : "looking up the host", failed);
-  connection_ = std::make_unique<connection>(client_->context);
+    co_return explain(proxy_ != nullptr ? "looking up " + proxy_text() : "looking up the host",
+                      failed);
+  connection_ = std::make_unique<connection>(client_->context, client_->options.header_bytes_max);
   failed = co_await connection_->connect(std::move(endpoints), connect_timer_.expiry());
   if (failed || stopped_)
-    co_return explain(proxy_ != nullptr ? "connecting to the proxy" : "", failed);
+    co_return explain(proxy_ != nullptr ? "connecting to " + proxy_text() : "", failed);
   if (where_.is_tls && proxy_ != nullptr) {
     auto refused = co_await open_tunnel();
     if (refused)
@@ -289,10 +305,10 @@ asio::awaitable<std::optional<error>> http_stream::exchange::open_tunnel() {
   const auto [failed, status] =
       co_await connection_->tunnel(where_.host, where_.port, proxy_->authorization);
   if (failed || stopped_)
-    co_return explain("opening a tunnel through the proxy", failed);
+    co_return explain("opening a tunnel through " + proxy_text(), failed);
   if (status / 100 != 2)
-    co_return error{errc::io_failed, request_text() +
-                                         ": the proxy rejected the tunnel with status " +
+    co_return error{errc::io_failed, request_text() + ": " + proxy_text() +
+                                         " rejected the tunnel with status " +
                                          std::to_string(status)};
   co_return std::nullopt;
 }
@@ -380,7 +396,8 @@ asio::awaitable<http_stream::exchange::piece_result>
 http_stream::exchange::more_of(std::size_t bytes) {
   const auto left = parser_->content_length_remaining(); // number of bytes before decompression
   const auto expected = left && !unpack_ ? std::min<std::uint64_t>(bytes, *left) : bytes;
-  const auto size = std::clamp(static_cast<std::size_t>(expected), std::size_t{1}, large_piece);
+  const auto size =
+      std::clamp(static_cast<std::size_t>(expected), std::size_t{1}, connection::large_piece);
   const auto memory = std::make_unique_for_overwrite<char[]>(size);
   auto out = std::string{};
   out.reserve((left && !unpack_ ? static_cast<std::size_t>(expected) : size) + parser_room);
@@ -399,6 +416,19 @@ http_stream::exchange::more_of(std::size_t bytes) {
   if (out.empty())
     co_return std::optional<std::string>{};
   co_return std::optional<std::string>{std::move(out)};
+}
+
+asio::awaitable<http_stream::exchange::piece_result>
+http_stream::exchange::drop_rest(std::chrono::milliseconds longest) {
+  auto room = connection_ ? std::span<char>{connection_->piece} : std::span<char>{};
+  start_timer(connect_timer_, longest, "no end of the answer"); // the connection is established
+  auto got = result<std::size_t>{std::size_t{1}};
+  while (got && *got > 0)
+    got = co_await read_body(room);
+  connect_timer_.cancel();
+  if (!got)
+    co_return got.error();
+  co_return std::optional<std::string>{};
 }
 
 asio::awaitable<result<std::size_t>> http_stream::exchange::read_body(std::span<char> room) {

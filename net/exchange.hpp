@@ -74,6 +74,8 @@ public:
   asio::awaitable<piece_result> more();
   /// Returns the next `bytes` bytes of the body; fewer only at its end.
   asio::awaitable<piece_result> more_of(std::size_t bytes);
+  /// Reads and discards the rest of the body for at most this time, then closes the connection.
+  asio::awaitable<piece_result> drop_rest(std::chrono::milliseconds longest);
   /// Whether the whole body has arrived, is small and within the limit, so that more() will not
   /// have to wait.
   /// @pre start() has ended
@@ -112,6 +114,8 @@ private:
   /// Returns the beginning of error texts: the method and the URL without its query, which may
   /// contain API keys.
   [[nodiscard]] std::string request_text() const;
+  /// Returns the proxy for error texts, without its password. @pre a proxy is used
+  [[nodiscard]] std::string proxy_text() const;
   [[nodiscard]] error explain(std::string_view doing, const net_error& failed) const;
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept;
 

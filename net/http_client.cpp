@@ -108,6 +108,11 @@ asio::awaitable<http_stream::exchange::piece_result> pieces_of_answer(exchange_p
   co_return co_await with->more_of(bytes);
 }
 
+asio::awaitable<http_stream::exchange::piece_result>
+rest_of_answer(exchange_ptr with, std::chrono::milliseconds longest) {
+  co_return co_await with->drop_rest(longest);
+}
+
 // These coroutines take parameters and have no captures, because they outlive the calls that start
 // them. While suspended they own neither client nor exchange. The reason is that an io_runtime may
 // end first: it completes the wait, and the frame may be destroyed later.
@@ -162,6 +167,20 @@ task<http_stream::exchange::piece_result> next_of(exchange_ptr with, std::size_t
   co_return co_await wait;
 }
 
+task<void> drop_rest_of(exchange_ptr with, std::chrono::milliseconds longest) {
+  auto wait = await_callback<http_stream::exchange::piece_result>(
+      [with, longest](completer<http_stream::exchange::piece_result> done) {
+        with->run(std::move(done), [longest](exchange_ptr self) {
+          return rest_of_answer(std::move(self), longest);
+        });
+      });
+  co_await wait; // an error at the end of the connection does not matter
+}
+
+task<void> nothing() {
+  co_return;
+}
+
 } // namespace
 
 template <class T, class Step>
@@ -212,6 +231,11 @@ task<result<std::optional<std::string>>> http_stream::next(std::size_t bytes) {
   auto out = rest_.substr(0, bytes);
   rest_.erase(0, out.size());
   return at_once(std::move(out));
+}
+
+task<void> http_stream::finish(std::chrono::milliseconds longest) {
+  rest_.clear();
+  return body_ ? drop_rest_of(body_, longest) : nothing();
 }
 
 result<http_client> http_client::make(io_runtime& io, http_client_options options) {

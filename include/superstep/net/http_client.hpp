@@ -41,7 +41,8 @@ struct http_client_options {
   std::optional<std::chrono::milliseconds> total_timeout{std::chrono::milliseconds{300'000}};
   std::chrono::milliseconds keep_alive{
       30'000}; ///< maximum idle time of a connection that is reused
-  /// Maximum size of the headers of a response; larger headers are errc::too_large.
+  /// Maximum size of the headers of a response, and of a chunk header and the trailers of its body;
+  /// larger ones are errc::too_large.
   std::size_t header_bytes_max = 64 * 1024;
   /// Maximum size of the body of a response; a larger body is errc::too_large.
   std::size_t response_bytes_max = 16 * 1024 * 1024;
@@ -112,6 +113,11 @@ public:
   /// @return that many bytes, or fewer if the body ends before; nullopt at the end. Errors as for
   /// next()
   [[nodiscard]] task<result<std::optional<std::string>>> next(std::size_t bytes);
+  /// Reads and discards the rest of the body, so that the connection can be used again. If the body
+  /// does not end in time, closes the connection. For a reader that recognises the end of its
+  /// content before the end of the body. next() must not be called afterwards.
+  /// @param longest maximum duration
+  [[nodiscard]] task<void> finish(std::chrono::milliseconds longest);
 
 private:
   http_response head_;

@@ -7,8 +7,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <future>
 #include <string>
+#include <thread>
 
 #include <zlib.h>
 
@@ -80,4 +82,77 @@ BOOST_AUTO_TEST_CASE(x_gzip_body_is_decompressed) {
                                     {}, seen);
   BOOST_REQUIRE(answer.has_value());
   BOOST_TEST(answer->body == "hello");
+}
+
+BOOST_AUTO_TEST_CASE(endless_chunk_headers_and_trailers_are_too_large) {
+  for (const auto* begin : {"5;", "2\r\nab\r\n0\r\nX: "}) {
+    auto server = loopback_server{[&](auto& socket, int) {
+      loopback_server::read_head(socket);
+      loopback_server::write(socket, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+      loopback_server::write(socket, begin + std::string(1'000'000, 'x'));
+      loopback_server::read_head(socket); // until the client disconnects
+    }};
+    auto io = io_runtime{};
+    auto options = http_client_options{};
+    options.idle_timeout = std::chrono::seconds{3};
+    auto request = http_request{};
+    request.url = server.address() + "/";
+    const auto answer = sync_wait(http_client::make(io, options)->send(std::move(request)));
+    BOOST_REQUIRE(answer.has_error());
+    const auto& e = answer.error();
+    BOOST_TEST((e.code == make_error_code(errc::too_large)), e.text);
+    BOOST_TEST(e.text.find("a chunk header or the trailers") != e.text.npos, e.text);
+  }
+}
+
+namespace {
+
+/// Reads one piece of a body and then calls finish(). Returns the piece.
+task<std::string> read_piece(const http_client& client, std::string url,
+                             std::chrono::milliseconds longest) {
+  auto request = http_request{};
+  request.url = std::move(url);
+  auto opening = client.open(std::move(request));
+  auto stream = co_await opening;
+  auto reading = stream.value().next();
+  const auto piece = co_await reading;
+  auto ending = stream->finish(longest);
+  co_await ending;
+  co_return piece.value().value();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(finish_keeps_the_connection_of_a_body_that_ends) {
+  auto server = loopback_server{[](auto& socket, int) {
+    while (!loopback_server::read_head(socket).empty()) {
+      loopback_server::write(socket,
+                             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
+      std::this_thread::sleep_for(std::chrono::milliseconds{50});
+      loopback_server::write(socket, "2\r\nde\r\n0\r\n\r\n");
+    }
+  }};
+  auto io = io_runtime{};
+  const auto client = http_client::make(io, {}).value();
+  for (auto i = 0; i < 3; ++i)
+    BOOST_TEST(sync_wait(read_piece(client, server.address(), std::chrono::seconds{20})) == "abc");
+  BOOST_TEST(server.connections() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(finish_closes_the_connection_of_a_body_that_does_not_end) {
+  auto closed = std::promise<void>{};
+  auto server = loopback_server{[&](auto& socket, int number) {
+    loopback_server::read_head(socket);
+    loopback_server::write(socket,
+                           "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
+    if (loopback_server::read_head(socket).empty() && number == 0)
+      closed.set_value();
+  }};
+  auto io = io_runtime{};
+  const auto client = http_client::make(io, {}).value();
+  for (auto i = 0; i < 2; ++i)
+    BOOST_TEST(sync_wait(read_piece(client, server.address(), std::chrono::milliseconds{20})) ==
+               "abc");
+  BOOST_TEST((closed.get_future().wait_for(std::chrono::seconds{20}) == std::future_status::ready));
+  BOOST_TEST(server.connections() == 2);
 }

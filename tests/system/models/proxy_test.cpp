@@ -70,6 +70,18 @@ BOOST_AUTO_TEST_CASE(environment_selects_proxy_for_http) {
   BOOST_TEST(refused.error().text.find("407") != std::string::npos, refused.error().text);
 }
 
+BOOST_AUTO_TEST_CASE(error_names_the_proxy_without_its_password) {
+  auto io = io_runtime{};
+  // no test listens on the discard port
+  const auto http = variable{"http_proxy", "http://u:a-password@127.0.0.1:9"};
+  const auto https = variable{"https_proxy", "http://u:a-password@127.0.0.1:9"};
+  for (const auto* url : {"http://model.test/v1", "https://model.test/v1"}) {
+    const auto text = ask_at(io, url).error().text;
+    BOOST_TEST(text.find("the proxy 127.0.0.1:9 failed") != text.npos, text);
+    BOOST_TEST(text.find("a-password") == text.npos, text);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(https_request_goes_through_proxy_tunnel) {
   const auto authority = test::private_authority{};
   auto server =
