@@ -180,6 +180,10 @@ error bad_option(std::string text) {
   return {model_errc::bad_configuration, std::move(text)};
 }
 
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
 /// Returns the API key; "" for a server without keys.
 result<std::string> find_key(const provider_model_options& options) {
   const auto name =
@@ -192,7 +196,12 @@ result<std::string> find_key(const provider_model_options& options) {
         "environment variable " + name +
         " is not set or empty; set it to the API key, or set api_key_env to \"\" for a "
         "server without keys");
-  return std::string{value};
+  const auto key = std::string{value};
+  if (std::any_of(key.begin(), key.end(), is_control))
+    return bad_option("environment variable " + name +
+                      " contains a line break or another control character, so its value cannot "
+                      "be an API key; set it again without this character");
+  return key;
 }
 
 error missing_header(const std::string& name, const std::string& variable) {
@@ -215,7 +224,6 @@ result<> add_headers_of_environment(provider_model_options& options) {
 /// secret.
 std::optional<std::string> wrong_header(const http_headers& headers) {
   constexpr auto of_token = std::string_view{"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"};
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   for (const auto& [name, value] : headers) {
     auto lower = name;
     for (auto& c : lower)

@@ -65,7 +65,8 @@ bool is_error_event(const json::object& event) {
   return is_one_of(type_of(event), {"error", "response.failed"});
 }
 
-/// Whether a message is empty. Some servers send an empty chat completion after an internal error.
+/// Whether a message is empty. Some servers send an empty chat completion without a finish reason
+/// after an internal error.
 bool says_nothing(const message& m) {
   const auto has_content = !m.content.empty() || (m.blocks && !m.blocks->empty());
   return !has_content && m.tool_calls.empty() && m.invalid_tool_calls.empty() &&
@@ -143,7 +144,7 @@ result<message> read_document(provider_api api, const json::object& answer, std:
   if (!said)
     return out;
   openai_chat::keep_extras(out->additional_kwargs, *said);
-  if (says_nothing(*out) && !member(*said, "content"))
+  if (says_nothing(*out) && !member(*said, "content") && text_in(*choice, "finish_reason").empty())
     return bad_body("the message has neither text nor tool calls", body);
   return out;
 }
@@ -165,6 +166,8 @@ void refuse_calls(message& m, const std::string& loss) {
 
 result<message> read_answer(provider_api api, std::string_view body, std::size_t calls_max,
                             std::size_t spare) {
+  if (body.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    return error{errc::parse_failed, "the answer is empty"};
   if (calls_max != 0 && has_more_calls(api, body, calls_max, spare))
     return error{model_errc::bad_answer, too_many_calls(calls_max)};
   auto memory = loan{};
@@ -231,6 +234,8 @@ std::optional<fault> answer_stream::end() {
 std::optional<fault> answer_stream::read_events() {
   constexpr auto frame_bytes = std::size_t{200}; // approximate size of the JSON around a text
   for (const auto& event : std::exchange(pending_, {})) {
+    if (has_ended_)
+      break;
     held_bytes_ -= std::min({held_bytes_, event.size(), frame_bytes});
     if (auto wrong = read_event(event)) {
       // The excerpt is made again after masking, because it could end inside a secret that is then
@@ -245,7 +250,8 @@ std::optional<fault> answer_stream::read_events() {
 
 std::optional<fault> answer_stream::read_event(std::string_view text) {
   if (text.starts_with("[DONE]")) {
-    is_whole_ = is_whole_ || api_ == provider_api::openai_chat;
+    if (api_ == provider_api::openai_chat)
+      end_stream();
     return std::nullopt;
   }
   if (limits_.calls_max != 0 && has_more_calls(api_, text, limits_.calls_max))
@@ -267,6 +273,10 @@ std::optional<fault> answer_stream::read_event(const json::object& event, const 
     return stream_fault(event);
   if (limits_.calls_max != 0 && count_calls(api_, event) > limits_.calls_max)
     return unusable(too_many_calls(limits_.calls_max));
+  // An answer whose last event follows without a stop reason is complete, as in Anthropic's SDK.
+  const auto type = type_of(event);
+  if (api_ == provider_api::anthropic && type == "message_stop")
+    end_stream();
   auto read = read_(event);
   if (!read) {
     const auto* failed = failed_part(api_, event);
@@ -275,7 +285,6 @@ std::optional<fault> answer_stream::read_event(const json::object& event, const 
   if (!*read)
     return std::nullopt;
   auto& piece = **read;
-  const auto type = type_of(event);
   if (api_ == provider_api::ollama)
     has_opened_ = has_opened_ || event.contains("message");
   // Ollama's lines and content_block_start contain the arguments as a JSON object, which parsing
@@ -294,12 +303,19 @@ std::optional<fault> answer_stream::read_event(const json::object& event, const 
 }
 
 void answer_stream::look_for_end(const message_chunk& piece) {
-  if (api_ == provider_api::ollama)
-    is_whole_ = is_whole_ || piece.part.response_metadata.contains("done");
-  else if (api_ == provider_api::openai_chat)
+  // Token counts and [DONE] follow the finish reason of a chat completion, and message_stop follows
+  // the stop reason of Anthropic. The other APIs end with this event.
+  if (api_ == provider_api::openai_chat)
     is_whole_ = is_whole_ || piece.part.response_metadata.contains("finish_reason");
-  else
+  else if (api_ == provider_api::anthropic)
     is_whole_ = is_whole_ || piece.is_last;
+  else if (piece.is_last || piece.part.response_metadata.contains("done"))
+    end_stream();
+}
+
+void answer_stream::end_stream() {
+  is_whole_ = true;
+  has_ended_ = true;
 }
 
 bool answer_stream::is_begun() const noexcept {

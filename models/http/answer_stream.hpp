@@ -48,6 +48,9 @@ public:
   [[nodiscard]] std::optional<fault> end();
   /// Whether the server marked the answer as complete.
   [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
+  /// Whether the last event of the stream was read, such as [DONE]. Later events are ignored,
+  /// because some servers do not end the body.
+  [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
   /// Returns the approximate number of bytes that this object keeps: all received bytes except the
   /// JSON around the text of each event.
   [[nodiscard]] std::size_t held_bytes() const noexcept { return held_bytes_; }
@@ -67,6 +70,7 @@ private:
   [[nodiscard]] std::optional<fault> add(message_chunk piece);
   [[nodiscard]] result<> tell(message_chunk piece);
   void look_for_end(const message_chunk& piece);
+  void end_stream();
   /// Whether the start of the message was read. Always true for OpenAI, where it is not checked.
   [[nodiscard]] bool is_begun() const noexcept;
 
@@ -84,6 +88,7 @@ private:
   chunk_standardizer standardizer_;
   std::size_t held_bytes_ = 0;
   bool is_whole_ = false;
+  bool has_ended_ = false;
   /// A message_start (Anthropic) or a line with a message (Ollama) was read.
   bool has_opened_ = false;
   bool ends_in_call_ = false; ///< whether the last piece with content belongs to a tool call

@@ -23,6 +23,10 @@ using std::chrono::milliseconds;
 
 constexpr auto media_type_max = std::size_t{100};
 
+/// Maximum wait for the end of the body after the last event of a stream. Servers usually send both
+/// together; the connection of a server that does not is closed.
+constexpr auto body_end_max = milliseconds{100};
+
 /// Reserves memory for one answer in the budget for all answers. The first 64 KiB of each answer
 /// are free, so small answers take no lock and never wait for large ones.
 ///
@@ -77,11 +81,84 @@ bool is_same_header(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
+/// Whether a status reports success. Gateways answer 201 to a POST request.
+bool is_success(int status) {
+  return status / 100 == 2;
+}
+
+/// Returns a media type without its parameters, in lower case (RFC 9110, section 8.3.1).
+std::string essence_of(std::string_view type) {
+  auto out = std::string{type.substr(0, type.find(';'))};
+  for (auto& c : out)
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  while (out.ends_with(' ') || out.ends_with('\t'))
+    out.pop_back();
+  return out;
+}
+
 /// Whether the answer is a stream. Ollama and its proxies may label a stream of lines as
 /// application/json.
 bool is_stream(provider_api api, std::string_view type) {
-  return type.starts_with(traits_of(api).stream_type) ||
-         (api == provider_api::ollama && type.starts_with("application/json"));
+  const auto essence = essence_of(type);
+  return essence == traits_of(api).stream_type ||
+         (api == provider_api::ollama && essence == "application/json");
+}
+
+/// Whether the type leaves open if the answer is a stream. Some servers do not label streams.
+bool is_unclear(std::string_view type) {
+  const auto essence = essence_of(type);
+  return essence.empty() || essence == "text/plain" || essence == "application/octet-stream";
+}
+
+/// Whether an answer of unclear type, of which this is the beginning, is a stream of events.
+bool begins_with_event(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF"))
+    text.remove_prefix(3);
+  const auto at = text.find_first_not_of(" \t\r\n");
+  return at != std::string_view::npos &&
+         std::string_view{"{[<"}.find(text[at]) == std::string_view::npos;
+}
+
+/// Returns the text of an error status: what the server says, and where a redirect leads to.
+std::string status_text(const http_response& head, const server_fault& said) {
+  constexpr auto url_max = std::size_t{500};
+  const auto* moved = head.status / 100 == 3 ? find_header(head.headers, "location") : nullptr;
+  if (moved == nullptr)
+    return said.text.empty() ? fmt::format("status {} without a text", head.status)
+                             : fmt::format("status {}: {}", head.status, said.text);
+  // The query is omitted, because it may repeat that of the request.
+  const auto address = std::string_view{*moved}.substr(0, moved->find('?'));
+  return fmt::format("status {}: the server redirects to {}, and redirects are not followed; set "
+                     "base_url to the new address of the API",
+                     head.status, excerpt(address, url_max));
+}
+
+/// Returns what the headers say about an answer that is not JSON; empty if they label it as JSON.
+std::string label_of(const http_response& head) {
+  const auto* coding = find_header(head.headers, "content-encoding");
+  if (coding != nullptr && !is_same_header(*coding, "gzip") && !is_same_header(*coding, "x-gzip") &&
+      !is_same_header(*coding, "identity"))
+    return fmt::format(" (its content encoding is \"{}\", but only gzip was offered)",
+                       std::string_view{*coding}.substr(0, media_type_max));
+  const auto type = media_type(head);
+  if (type.empty())
+    return " (it has no content type)";
+  return essence_of(type) == "application/json"
+             ? std::string{}
+             : fmt::format(" (its content type is \"{}\")", type);
+}
+
+/// Returns the failure after the advice of the header x-should-retry, which the SDKs of OpenAI and
+/// Anthropic follow as well.
+failure advised(failure why, const http_response& head) {
+  const auto* advice = find_header(head.headers, "x-should-retry");
+  if (advice == nullptr)
+    return why;
+  if (*advice == "false")
+    why.next = next_step::give_up;
+  else if (*advice == "true" && why.next == next_step::give_up)
+    why.next = next_step::try_again;
+  return why;
 }
 
 } // namespace
@@ -125,22 +202,41 @@ task<attempt> http_caller::ask(const wire_request& asked, const chunk_handler& o
   auto& stream = *opened;
   // Before the body is read, because other calls could be sent in the meantime.
   apply_rates(stream.head(), sent, at.where->now());
-  const auto streams = stream.head().status == 200 && is_stream(api_, media_type(stream.head()));
-  auto reading = streams ? read_events(stream, asked, on_chunk) : read_whole(stream, on_chunk);
+  const auto type = media_type(stream.head());
+  auto streams = is_success(stream.head().status) && is_stream(api_, type);
+  auto first = std::string{};
+  if (!streams && is_success(stream.head().status) && asked.is_streamed && is_unclear(type) &&
+      api_ != provider_api::ollama) {
+    auto beginning = stream.next();
+    auto piece = co_await beginning;
+    if (!piece)
+      co_return broken(piece.error());
+    first = std::move(*piece).value_or("");
+    streams = begins_with_event(first);
+  }
+  auto reading = streams ? read_events(stream, asked, on_chunk, std::move(first))
+                         : read_whole(stream, on_chunk, std::move(first));
   auto out = co_await reading;
   out.wait = find_wait(stream.head());
   co_return out;
 }
 
 task<attempt> http_caller::read_events(http_stream& stream, const wire_request& asked,
-                                       const chunk_handler& on_chunk) const {
+                                       const chunk_handler& on_chunk, std::string first) const {
   auto limits = answer_stream::bounds{};
   limits.event_bytes_max = answer_bytes_max_;
   limits.calls_max = tool_calls_max_;
   auto answer = answer_stream{api_, asked, version_, on_chunk, limits, secrets_};
   auto wrong = std::optional<fault>{};
   auto room = answer_room{limits_->answers()};
-  for (;;) {
+  if (!first.empty())
+    wrong = answer.feed(first);
+  while (!wrong) {
+    if (answer.has_ended()) {
+      auto ending = stream.finish(body_end_max);
+      co_await ending;
+      break;
+    }
     while (answer.held_bytes() > room.bytes())
       if (!room.has(room.doubled())) {
         auto waiting = room.wait_for(room.doubled());
@@ -155,7 +251,7 @@ task<attempt> http_caller::read_events(http_stream& stream, const wire_request& 
       break;
     }
     wrong = *piece ? answer.feed(**piece) : answer.end();
-    if (wrong || !*piece)
+    if (!*piece)
       break;
   }
   if (!wrong && !answer.is_whole())
@@ -168,8 +264,9 @@ task<attempt> http_caller::read_events(http_stream& stream, const wire_request& 
   co_return out;
 }
 
-task<attempt> http_caller::read_whole(http_stream& stream, const chunk_handler& on_chunk) const {
-  auto text = std::string{};
+task<attempt> http_caller::read_whole(http_stream& stream, const chunk_handler& on_chunk,
+                                      std::string first) const {
+  auto text = std::move(first);
   auto room = answer_room{limits_->answers()};
   auto wanted = std::min(length_of(stream.head()).value_or(0), answer_bytes_max_);
   for (;;) {
@@ -199,21 +296,19 @@ task<attempt> http_caller::read_whole(http_stream& stream, const chunk_handler& 
 }
 
 attempt http_caller::judge_answer(const http_response& head, const std::string& body) const {
-  if (head.status != 200) {
+  if (!is_success(head.status)) {
     // Some servers repeat the rejected key in their error.
     const auto said = read_fault(without_secrets(body, secrets_));
-    return failed(judge(head.status, said.code),
-                  fmt::format("status {}: {}", head.status, said.text), head.status);
+    return failed(advised(judge(head.status, said.code), head), status_text(head, said),
+                  head.status);
   }
   auto answer = read_answer(api_, body, tool_calls_max_, body.capacity() - body.size());
   if (!answer) // masks first, because an excerpt could end inside the key
     if (const auto shown = without_secrets(body, secrets_); shown != body)
       if (auto again = read_answer(api_, shown, tool_calls_max_); !again)
         answer = std::move(again);
-  const auto type = media_type(head);
-  if (!answer && !type.starts_with("application/json"))
-    return answered(error{answer.error().code, fmt::format("{} (its content type is \"{}\")",
-                                                           answer.error().text, type)});
+  if (!answer)
+    return answered(error{answer.error().code, answer.error().text + label_of(head)});
   return answered(std::move(answer));
 }
 
@@ -235,7 +330,7 @@ void http_caller::apply_rates(const http_response& head, model_limits::time_poin
 
 /// Returns the wait that the server requests before this call is repeated.
 std::optional<milliseconds> http_caller::find_wait(const http_response& head) const {
-  if (head.status == 200)
+  if (is_success(head.status))
     return std::nullopt;
   const auto asked = read_retry_after(head.headers, time_->now());
   const auto wait = asked ? asked : read_exhausted(head.headers, time_->now());

@@ -47,9 +47,11 @@ public:
   }
 
 private:
+  /// @param first beginning of the body, if it was already read from the stream
   task<attempt> read_events(http_stream& stream, const wire_request& asked,
-                            const chunk_handler& on_chunk) const;
-  task<attempt> read_whole(http_stream& stream, const chunk_handler& on_chunk) const;
+                            const chunk_handler& on_chunk, std::string first) const;
+  task<attempt> read_whole(http_stream& stream, const chunk_handler& on_chunk,
+                           std::string first) const;
   [[nodiscard]] attempt judge_answer(const http_response& head, const std::string& body) const;
   void apply_rates(const http_response& head, model_limits::time_point sent,
                    model_limits::time_point now) const;

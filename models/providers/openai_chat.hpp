@@ -4,6 +4,7 @@
 #include "models/providers/provider_format.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,8 @@ void keep_extras(object_box& kwargs, const json::object& answer);
 
 /// Converts the events of one stream to message chunks. Events must be read in order. If a server
 /// repeats the name of a call or the finish reason in every event, it is reported once. Refusals
-/// and reasoning are stored in additional_kwargs.
+/// and reasoning are stored in additional_kwargs. If a request asks for several choices, only the
+/// first one of the stream is read.
 class event_reader {
 public:
   /// Reads one event. Returns nullopt for an event without content.
@@ -50,8 +52,10 @@ private:
     std::string name;
   };
   void drop_repeated_name(tool_call_chunk& piece);
+  [[nodiscard]] bool is_of_other_choice(const json::object& event);
 
   std::vector<named_call> calls_;
+  std::optional<std::int64_t> choice_; ///< index of the choice that is read; unset before the first
   std::int64_t highest_index_ = -1;    ///< highest integer index of the calls so far; -1 = none
   std::string function_name_;          ///< name of the call in the older form `function_call`
   bool has_ended_ = false;             ///< a finish reason was read

@@ -232,7 +232,27 @@ void event_reader::drop_repeated_name(tool_call_chunk& piece) {
     known->name += *piece.name;
 }
 
+/// Whether an event belongs to another choice than the first one of the stream. The texts of
+/// several choices would otherwise be mixed.
+bool event_reader::is_of_other_choice(const json::object& event) {
+  const auto* choices = array_in(event, "choices");
+  const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
+  const auto* index = choice ? choice->if_contains("index") : nullptr;
+  if (!index || !index->is_int64())
+    return false;
+  if (!choice_)
+    choice_ = index->get_int64();
+  return *choice_ != index->get_int64();
+}
+
 chunk_result event_reader::read(const json::object& event) {
+  if (is_of_other_choice(event)) {
+    if (!member(event, "usage"))
+      return std::optional<message_chunk>{};
+    auto counts = event;
+    counts.erase("choices");
+    return read(counts);
+  }
   auto piece = read_event(event);
   if (!piece || !*piece)
     return piece;

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -321,6 +322,102 @@ BOOST_AUTO_TEST_CASE(unstreamed_answer_to_stream_request_is_read) {
       reply("200 OK", R"({"choices":[{"message":{"role":"assistant","content":"hi"}}]})"), true);
   BOOST_REQUIRE(whole.has_value());
   BOOST_TEST(whole->content == "hi");
+}
+
+namespace {
+
+const auto two_events = std::string{
+    "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\n"
+    "data: [DONE]\n\n"};
+
+} // namespace
+
+// The labels of servers with this API differ.
+BOOST_AUTO_TEST_CASE(requested_stream_is_read_under_other_labels) {
+  for (const auto* type :
+       {"Content-Type: Text/Event-Stream; charset=utf-8\r\n", "Content-Type: text/plain\r\n",
+        "Content-Type: application/octet-stream\r\n", ""}) {
+    const auto read = ask_server_that_says(reply("200 OK", two_events, type), true);
+    BOOST_TEST_REQUIRE(read.has_value(), type);
+    BOOST_TEST(read->content == "hi");
+  }
+  const auto text =
+      ask_server_that_says(reply("200 OK", R"( {"choices":[{"message":{"content":"hi"}}]})",
+                                 "Content-Type: text/plain\r\n"),
+                           true);
+  BOOST_TEST_REQUIRE(text.has_value());
+  BOOST_TEST(text->content == "hi");
+  const auto page =
+      ask_server_that_says(reply("200 OK", two_events, "Content-Type: text/html\r\n"), true);
+  BOOST_TEST(page.has_error());
+}
+
+BOOST_AUTO_TEST_CASE(stream_whose_body_does_not_end_is_complete) {
+  auto server = loopback_server{[](auto& socket, int) {
+    loopback_server::read_head(socket);
+    loopback_server::write(socket, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" +
+                                       two_events);
+    loopback_server::read_head(socket); // until the client disconnects
+  }};
+  auto io = io_runtime{};
+  const auto model = make_model(io, server.address(), talks[1], make_limits(1));
+  const auto began = std::chrono::steady_clock::now();
+  BOOST_TEST(sync_wait(ask(model, "x")).value().content == "hi");
+  // The model has a timeout of 30 s.
+  BOOST_TEST((std::chrono::steady_clock::now() - began < std::chrono::seconds{15}));
+}
+
+BOOST_AUTO_TEST_CASE(any_status_of_success_is_accepted) {
+  const auto created = ask_server_that_says(
+      reply("201 Created", R"({"choices":[{"message":{"role":"assistant","content":"hi"}}]})"));
+  BOOST_TEST_REQUIRE(created.has_value());
+  BOOST_TEST(created->content == "hi");
+  const auto empty = ask_server_that_says("HTTP/1.1 204 No Content\r\n\r\n");
+  BOOST_TEST(empty.error().text.find("the answer is empty") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(redirect_error_names_the_new_address) {
+  const auto moved = ask_server_that_says(
+      reply("308 Moved", "", "Location: https://other.example/v1/chat/completions?k=secret\r\n"));
+  const auto& text = moved.error().text;
+  BOOST_TEST(text.find("status 308") != std::string::npos, text);
+  BOOST_TEST(text.find("redirects to https://other.example/v1/chat/completions,") !=
+                 std::string::npos,
+             text);
+  BOOST_TEST(text.find("base_url") != std::string::npos, text);
+  BOOST_TEST(text.find("secret") == std::string::npos, text);
+}
+
+BOOST_AUTO_TEST_CASE(encoding_that_was_not_requested_is_named) {
+  const auto packed =
+      ask_server_that_says(reply("200 OK", "\x0b\x02\x80", "Content-Encoding: br\r\n"));
+  BOOST_TEST(packed.error().text.find("content encoding is \"br\"") != std::string::npos,
+             packed.error().text);
+}
+
+BOOST_AUTO_TEST_CASE(server_decides_whether_to_repeat_a_request) {
+  const auto good =
+      reply("200 OK", R"({"choices":[{"message":{"role":"assistant","content":"hi"}}]})");
+  auto is_ok = false;
+  BOOST_TEST(requests_until_done({reply("500 Oops", "no", "x-should-retry: false\r\n"), good},
+                                 is_ok) == 1);
+  BOOST_TEST(!is_ok);
+  BOOST_TEST(
+      requests_until_done({reply("400 Oops", "no", "X-Should-Retry: true\r\n"), good}, is_ok) == 2);
+  BOOST_TEST(is_ok);
+}
+
+BOOST_AUTO_TEST_CASE(key_with_a_line_break_is_rejected) {
+  ::setenv("SUPERSTEP_TEST_BROKEN_KEY", "sk-very-secret-key-1\n", 1);
+  auto io = io_runtime{};
+  auto options = provider_model_options{};
+  options.model = "m";
+  options.api_key_env = "SUPERSTEP_TEST_BROKEN_KEY";
+  const auto made = make_provider_model(options, io, make_limits(1));
+  BOOST_REQUIRE(made.has_error());
+  const auto& text = made.error().text;
+  BOOST_TEST(text.find("SUPERSTEP_TEST_BROKEN_KEY contains a line break") != text.npos, text);
+  BOOST_TEST(text.find("sk-very") == text.npos, text);
 }
 
 BOOST_DATA_TEST_CASE(streamed_chunks_add_up_to_message, boost::unit_test::data::make(some_talks),

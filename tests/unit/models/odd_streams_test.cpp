@@ -10,6 +10,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 using namespace superstep;
 using namespace superstep::models;
@@ -146,6 +147,79 @@ BOOST_AUTO_TEST_CASE(answer_that_was_not_streamed_fails_the_stream) {
             R"("content":[{"type":"output_text","text":"Hello","annotations":[]}]}]}})"));
   BOOST_REQUIRE(wrong);
   BOOST_TEST((wrong->why.next == next_step::try_again));
+}
+
+BOOST_AUTO_TEST_CASE(events_after_the_last_event_are_ignored) {
+  const auto of_anthropic =
+      event(R"({"type":"message_start","message":{"id":"m","usage":{"input_tokens":1}}})") +
+      event(
+          R"({"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}})") +
+      event(R"({"type":"message_delta","delta":{"stop_reason":"end_turn"}})") +
+      event(R"({"type":"message_stop"})");
+  const auto of_chat = event(R"({"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]})") +
+                       event(R"({"choices":[],"usage":{"prompt_tokens":1}})") + event("[DONE]");
+  const auto of_ollama =
+      std::string{R"({"message":{"content":"a"},"done":true,"done_reason":"stop"})"} + '\n';
+  for (const auto& [api, body] :
+       {std::pair{provider_api::anthropic, of_anthropic}, std::pair{chat, of_chat},
+        std::pair{provider_api::ollama, of_ollama}}) {
+    auto answer = make_stream(api);
+    const auto last = body.size() - 3;
+    BOOST_TEST(!answer.feed(std::string_view{body}.substr(0, last)));
+    BOOST_TEST(!answer.has_ended(), body);
+    BOOST_TEST(!answer.feed(std::string_view{body}.substr(last)));
+    BOOST_TEST(answer.has_ended(), body);
+    BOOST_TEST(!answer.feed("data: not JSON\n\n"), body);
+    BOOST_TEST(text_of(answer.finish().value()) == "a", body);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(anthropic_stream_may_end_without_a_stop_reason) {
+  const auto start = event(R"({"type":"message_start","message":{"id":"m"}})");
+  const auto text = event(R"({"type":"content_block_delta","index":0,"delta":)"
+                          R"({"type":"text_delta","text":"a"}})");
+  const auto none = event(R"({"type":"message_delta","delta":{"stop_reason":null}})");
+  const auto stop = event(R"({"type":"message_stop"})");
+  BOOST_TEST(text_of(message_of(provider_api::anthropic, start + text + stop, 7)) == "a");
+  BOOST_TEST(text_of(message_of(provider_api::anthropic, start + text + none + stop, 7)) == "a");
+  // The call could be incomplete, so it is invalid.
+  const auto call = event(R"({"type":"content_block_start","index":1,"content_block":)"
+                          R"({"type":"tool_use","id":"c","name":"f","input":{}}})");
+  const auto cut = message_of(provider_api::anthropic, start + call + none + stop, 7);
+  BOOST_TEST(cut.tool_calls.empty());
+  BOOST_TEST(cut.invalid_tool_calls.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(only_the_first_of_several_choices_is_read) {
+  const auto piece = [](int index, std::string_view text) {
+    return event(R"({"choices":[{"index":)" + std::to_string(index) + R"(,"delta":{"content":")" +
+                 std::string{text} + R"("}}]})");
+  };
+  const auto end = [](int index, std::string_view usage) {
+    return event(R"({"choices":[{"index":)" + std::to_string(index) +
+                 R"(,"delta":{},"finish_reason":"stop"}])" + std::string{usage} + "}");
+  };
+  const auto m = message_of(
+      chat,
+      piece(0, "A") + piece(1, "x") + piece(0, "B") + end(0, "") + piece(1, "y") +
+          end(1, R"(,"usage":{"prompt_tokens":2,"completion_tokens":3,"total_tokens":5})") +
+          event("[DONE]"),
+      11);
+  BOOST_TEST(m.content == "AB");
+  BOOST_TEST(m.usage->total_tokens == 5);
+  BOOST_TEST(message_of(chat, piece(3, "A") + end(3, ""), 11).content == "A");
+}
+
+BOOST_AUTO_TEST_CASE(answer_without_content_has_a_finish_reason) {
+  const auto body = [](std::string_view reason) {
+    return R"({"choices":[{"message":{"role":"assistant","content":null},"finish_reason":)" +
+           std::string{reason} + "}]}";
+  };
+  BOOST_TEST(read_answer(chat, body(R"("content_filter")")).value().content.empty());
+  BOOST_TEST(read_answer(chat, body("null")).has_error());
+  const auto empty = read_answer(chat, " \r\n").error();
+  BOOST_TEST(empty.text == "the answer is empty");
+  BOOST_TEST((judge_answer(empty.code).next == next_step::try_again));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
