@@ -119,7 +119,7 @@ bool begins_with_event(std::string_view text) {
          std::string_view{"{[<"}.find(text[at]) == std::string_view::npos;
 }
 
-/// Returns the text of an error status: what the server says, and where a redirect leads to.
+/// Returns the text for an error status: the message of the server, or the target of a redirect.
 std::string status_text(const http_response& head, const server_fault& said) {
   constexpr auto url_max = std::size_t{500};
   const auto* moved = head.status / 100 == 3 ? find_header(head.headers, "location") : nullptr;
