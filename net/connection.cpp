@@ -100,6 +100,25 @@ asio::awaitable<net_error> connection::secure(asio::ssl::context& trusted, std::
   co_return failed;
 }
 
+std::string connection::certificate_fault() {
+  const auto code = tls_ ? SSL_get_verify_result(tls_->native_handle()) : X509_V_OK;
+  switch (code) {
+  case X509_V_OK:
+    return {};
+  case X509_V_ERR_UNSPECIFIED: // the callback that checks the name sets no code
+    return "the certificate is for another host";
+  case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+  case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+  case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+  case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+  case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    return std::string{X509_verify_cert_error_string(code)} +
+           "; ca_file selects the file with the trusted root certificates";
+  default:
+    return X509_verify_cert_error_string(code);
+  }
+}
+
 asio::awaitable<net_error> connection::write(std::string_view head, std::string_view body,
                                              std::chrono::milliseconds timeout) {
   auto failed = net_error{};

@@ -294,8 +294,12 @@ asio::awaitable<std::optional<error>> http_stream::exchange::try_open_connection
   if (where_.is_tls) {
     failed =
         co_await connection_->secure(client_->trusted, where_.host, client_->options.tls_verify);
-    if (failed || stopped_)
-      co_return explain("the TLS handshake", failed);
+    if (failed || stopped_) {
+      auto refused = explain("the TLS handshake", failed);
+      if (const auto fault = connection_->certificate_fault(); !stopped_ && !fault.empty())
+        refused.text += ": " + fault;
+      co_return refused;
+    }
   }
   connect_timer_.cancel();
   co_return std::nullopt;
