@@ -36,6 +36,16 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t start) {
   return start;
 }
 
+/// Returns the error for a resume value without its interrupt. Keys that cannot be ids are probably
+/// the members of one value.
+error unknown_interrupt(const std::string& thread_id, const std::string& id) {
+  const auto is_id = id.size() == 32 && id.find_first_not_of("0123456789abcdef") == id.npos;
+  auto text = "thread '" + thread_id + "' has no pending interrupt '" + id + "'";
+  if (!is_id)
+    text += "; to pass an object as one resume value, write resume(json::value{{key, value}, ...})";
+  return refused(graph_errc::unknown_interrupt, std::move(text));
+}
+
 } // namespace
 
 /// A value with an id stays available, because a retried task asks for it again. A value without an
@@ -191,8 +201,7 @@ result<void> thread_run::take_command(run_state& run, detail::thread_command& c,
                        " pending interrupts: pass their resume values by id");
   for (const auto& [id, answer] : c.resume_by_id) {
     if (!c.ignore_unknown_ids && !open.contains(id))
-      return refused(graph_errc::unknown_interrupt,
-                     "thread '" + key_.thread_id + "' has no pending interrupt '" + id + "'");
+      return unknown_interrupt(key_.thread_id, id);
   }
   // The command's updates become a record of the current checkpoint. On a new thread START writes
   // them instead, and a new branch has them in its first checkpoint. They are applied first,

@@ -391,9 +391,10 @@ public:
   /// Does not compile: a router that returns labels needs a map.
   template <detail::labelling_router<State> R>
     requires(!detail::typed_router<R, State>)
-  graph& branch(node_name, R) {
+  graph& branch(node_name, R, std::initializer_list<node_name> = {}) {
     static_assert(detail::never<R>, "a router that returns a bool, an enumerator or a std::string "
-                                    "needs a map from these labels to nodes as third argument");
+                                    "needs a map from these labels to nodes as third argument: "
+                                    "{{label, node}, ...}");
     return *this;
   }
 

@@ -31,10 +31,12 @@ namespace superstep {
 ///
 ///     engine.invoke(graph, resume("yes"), config);                  // one pending interrupt
 ///     engine.invoke(graph, resume({{first_id, "yes"}, {second_id, 250}}), config);
+///     engine.invoke(graph, resume(json::value{{"ok", true}}), config);  // the value is an object
 ///     engine.invoke(graph, resume(), config);                       // continue without a value
 ///
-/// The ids are those of run_result::interrupts. A value without an id resumes the first interrupt
-/// of the interrupted task.
+/// Two braces contain ids and their values, so write json::value if the value is an object. The ids
+/// are those of run_result::interrupts. A value without an id resumes the first interrupt of the
+/// interrupted task.
 ///
 /// The run fails with graph_errc::empty_input if the thread has no checkpoint, and with
 /// graph_errc::no_checkpointer if a value is passed to a run without a checkpointer. It fails
@@ -46,6 +48,10 @@ public:
   resume() = default;
   /// Resumes the only interrupted task with this value.
   explicit resume(json::value value) : value_(std::move(value)) {}
+  /// Resumes the only interrupted task with a text, for example a line that the user has typed.
+  template <std::convertible_to<std::string_view> Text>
+    requires(!std::is_null_pointer_v<Text>) // nullptr is the JSON null
+  explicit resume(const Text& text) : value_(json::string(std::string_view{text})) {}
   /// Resumes pending interrupts, each with the value for its id. Of several values for one id the
   /// last one is used.
   resume(std::initializer_list<std::pair<std::string_view, json::value>> values) {

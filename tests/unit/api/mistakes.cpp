@@ -115,6 +115,12 @@ void bodies(ss::graph<order>& g, const ss::compiled_graph<basket>& child) {
   g.add("o", coroutine_body);
   // expect: a router returns a destination
   g.branch("l", [](const order&) { return 1; });
+  // expect: needs a map from these labels to nodes
+  g.branch("p", [](const order& o) { return o.is_paid; }, {"a", "b"});
+  // expect: needs a map from these labels to nodes
+  g.branch("q", [](const order& o) { return o.status; }, {"a", ss::end});
+  // expect: needs a map from these labels to nodes
+  g.branch("r", [](const order& o) { return o.is_paid; });
   // expect: a router takes (const State&)
   g.branch("m", [](const basket&) { return ss::end; });
 }

@@ -212,4 +212,16 @@ BOOST_AUTO_TEST_CASE(text_of_router_is_label_if_branch_has_map) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(string_view_of_router_is_label_if_branch_has_map) {
+  auto g = ss::graph<counted>{};
+  g.add("a", [](const counted& s) { return ss::update{ss::set<&counted::n>(s.n + 1)}; });
+  g.edge(ss::start, "a");
+  const auto route = [](const counted& s) -> std::string_view {
+    return s.n > 2 ? "done" : "again";
+  };
+  g.branch("a", route, {{"done", ss::end}, {"again", "a"}});
+  auto e = ss::engine{{.workers = 1}};
+  BOOST_TEST(e.invoke(g.compile(), counted{}).state.n == 3);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

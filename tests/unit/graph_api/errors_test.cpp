@@ -201,11 +201,24 @@ BOOST_AUTO_TEST_CASE(unknown_interrupt_error_names_thread_and_id) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = two_questions();
   (void)run(e, graph, json::object{}, on("t"));
-  auto said = ss::resume({{"cafe", 1}});
+  const auto id = std::string(32, 'a');
+  auto said = ss::resume({{id, 1}});
   const auto refused = run(e, graph, std::move(said), on("t"));
   BOOST_TEST_REQUIRE(refused.raw.error.has_value());
   BOOST_TEST((refused.raw.error->code == ss::graph_errc::unknown_interrupt));
-  BOOST_TEST(refused.raw.error->text == "thread 't' has no pending interrupt 'cafe'");
+  BOOST_TEST(refused.raw.error->text == "thread 't' has no pending interrupt '" + id + "'");
+}
+
+BOOST_AUTO_TEST_CASE(resume_with_members_of_an_object_error_advises_json_value) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = two_questions();
+  (void)run(e, graph, json::object{}, on("t"));
+  const auto refused = run(e, graph, ss::resume({{"approved", true}}), on("t"));
+  BOOST_TEST_REQUIRE(refused.raw.error.has_value());
+  BOOST_TEST((refused.raw.error->code == ss::graph_errc::unknown_interrupt));
+  BOOST_TEST(refused.raw.error->text ==
+             "thread 't' has no pending interrupt 'approved'; to pass an object as one resume "
+             "value, write resume(json::value{{key, value}, ...})");
 }
 
 BOOST_AUTO_TEST_CASE(state_update_with_ambiguous_node_is_rejected) {

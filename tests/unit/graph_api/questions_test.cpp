@@ -257,4 +257,14 @@ BOOST_AUTO_TEST_CASE(routers_are_not_called_for_result_of_interrupted_function) 
   BOOST_TEST(*calls == 1);
 }
 
+BOOST_AUTO_TEST_CASE(question_is_answered_with_any_kind_of_text) {
+  const auto graph = twice_asking();
+  auto e = ss::engine{{.workers = 1}};
+  (void)run(e, graph, json::object{}, on("t"));
+  const auto typed = std::string{"yes"};
+  (void)run(e, graph, ss::resume(typed), on("t"));
+  const auto done = run(e, graph, ss::resume(std::string_view{"no"}), on("t"));
+  BOOST_TEST(log_of(done) == "yes no");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -79,7 +79,8 @@ public:
       : f_{std::move(f)}, map_{std::move(map)} {}
 
   void route(const body_input& given, const state_block& fresh, node_output& out) const override {
-    const label said = call_body(f_, given, static_cast<const struct_block<State>&>(fresh).state);
+    const auto said =
+        label(call_body(f_, given, static_cast<const struct_block<State>&>(fresh).state));
     for (const auto& [known, to] : map_) {
       if (known == said)
         return given.table->go_to(out, to);
