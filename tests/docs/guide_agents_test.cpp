@@ -78,6 +78,20 @@ tool_ptr weather_tool() {
 }
 //! [weather]
 
+//! [set_user]
+struct user_args {
+  std::string name;
+  injected_call_id id; // the id of the call, which the message answers
+};
+BOOST_DESCRIBE_STRUCT(user_args, (), (name, id))
+
+tool_command set_user(const user_args& args) {
+  auto update = tool_update{.fields = {{"user", args.name}}};
+  update.messages = {tool_message("The name is stored.", args.id.value, "set_user")};
+  return tool_command{.update = std::move(update)};
+}
+//! [set_user]
+
 chat_model_ptr scripted(std::string rules) {
   auto options = scripted_model_options{};
   options.text = std::move(rules);
@@ -379,6 +393,42 @@ BOOST_AUTO_TEST_CASE(retriever_tool_finds_most_similar_document) {
   prices.put({"prices"}, "lamp", {{"price", 20}});
   prices.put({"prices"}, "table", {{"price", 40}});
   BOOST_TEST(prices.search({.filter = {{"price", {{"$lt", 30}}}}}).at(0).key == "lamp");
+}
+
+BOOST_AUTO_TEST_CASE(tool_writes_to_field_of_state) {
+  auto engine = superstep::engine{};
+  auto options = agent_options<my_state>{};
+  options.model = scripted(R"(
+rules:
+  - {type: human, match: 'I am (\w+)', calls: [{name: set_user, args: {name: '\1'}}]}
+  - {type: tool, text: 'Hello!'}
+)");
+  options.tools = {make_tool("set_user", "Stores the name of the user.", set_user)};
+  const auto done = engine.invoke(create_agent(std::move(options)), "I am Ada.").state;
+  BOOST_TEST(done.user == "Ada");
+  BOOST_TEST(done.messages[2].content == "The name is stored.");
+}
+
+BOOST_AUTO_TEST_CASE(node_streams_the_answer_of_its_model) {
+  auto engine = superstep::engine{};
+  const auto model = scripted("default: {text: It is sunny.}");
+  //! [node_tokens]
+  auto g = graph<messages_state>{};
+  g.add("ask", [model](const messages_state& state, runtime rt) -> task<update<messages_state>> {
+    const auto send = [rt](const message_chunk& piece) { rt.emit_message(value{piece}); };
+    auto asking = ask(model, state.messages, send);
+    auto answer = co_await asking;
+    co_return update{set<&messages_state::messages>({std::move(answer).value()})};
+  });
+  const auto graph = g.edge(start, "ask").compile();
+
+  auto text = std::string{};
+  for (const auto& event : engine.stream(graph, "How is the weather?", stream_mode::messages))
+    if (const auto* piece = std::get<message_event>(event).get_if<message_chunk>())
+      text += text_of(piece->part);
+  // text == "It is sunny."
+  //! [node_tokens]
+  BOOST_TEST(text == "It is sunny.");
 }
 
 BOOST_AUTO_TEST_CASE(tool_node_runs_calls_in_a_graph_of_messages) {

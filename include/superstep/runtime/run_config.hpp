@@ -103,7 +103,8 @@ struct thread_options {
   std::shared_ptr<write_cache> cache{};
 };
 
-/// The default limit of the super-steps of a run, as in LangGraph 1.2.22 (`recursion_limit`).
+/// The default limit of the super-steps of a run. LangGraph 1.2.22 has a limit of 10,007
+/// (`recursion_limit`).
 inline constexpr std::uint32_t default_recursion_limit = 25;
 
 /// The options of one run (`RunnableConfig` and the keyword arguments of `invoke()` in LangGraph).
