@@ -201,8 +201,10 @@ auto speaker(const call& c, stream_mode mode) {
     event.step = step;
     event.node = node;
     event.task_index = index;
-    if (below)
+    if (below) {
       event.path = {below, &below->path};
+      event.ns = {below, &below->ns};
+    }
     sink->push(std::move(event));
   };
 }

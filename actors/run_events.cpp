@@ -41,6 +41,7 @@ detail::run_event run_events::make(stream_mode mode) const {
   event.step = run_.state.step();
   if (const auto& below = run_.request.below) {
     event.path = {below, &below->path};
+    event.ns = {below, &below->ns};
     event.table = run_.state.table_ptr();
   }
   return event;

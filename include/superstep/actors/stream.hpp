@@ -27,6 +27,10 @@ struct event_origin {
   /// Names of the nodes that lead from the outermost graph to the subgraph of the event. Null if
   /// the event is from the outermost graph.
   std::shared_ptr<const std::vector<std::string>> path{};
+  /// The namespace of the subgraph's checkpoints, as task_snapshot::nested_ns. Null if the event is
+  /// from the outermost graph. Each call of a subgraph has another one, for example the calls of
+  /// parallel Sends. Only the calls of a subgraph with persistence::per_thread share it.
+  std::shared_ptr<const std::string> ns{};
 };
 
 /// An event of stream_mode::values: the state after the input, and after each step that changed it.
@@ -88,6 +92,7 @@ struct message_event : event_origin {
   /// The object that the body passed to runtime::emit_message(). Agents send `message_chunk` and
   /// `message`.
   value message{};
+  std::uint32_t task_index = 0; ///< see task_event::task_index
 
   /// Returns the object that the body sent, or null if it has another type. Valid as long as the
   /// event.
@@ -102,8 +107,9 @@ struct message_event : event_origin {
 
 /// An event of stream_mode::custom: a value that a body sent with runtime::emit().
 struct custom_event : event_origin {
-  std::string node{}; ///< name of the node
-  json::value data{}; ///< the value that the body sent
+  std::string node{};           ///< name of the node
+  json::value data{};           ///< the value that the body sent
+  std::uint32_t task_index = 0; ///< see task_event::task_index
 };
 
 /// An event of stream_mode::tasks: a task has started, or has ended with these writes.
@@ -191,7 +197,7 @@ template <class State>
 template <class State>
 [[nodiscard]] event<State> event_from(run_event&& e, const state_adapter<State>& adapter,
                                       const program_ptr& program) {
-  auto origin = event_origin{e.step, std::move(e.path)};
+  auto origin = event_origin{e.step, std::move(e.path), std::move(e.ns)};
   switch (e.mode) {
   case stream_mode::values: {
     auto state = state_of(e, adapter);
@@ -204,9 +210,9 @@ template <class State>
                         std::move(e.interrupts)};
   }
   case stream_mode::messages:
-    return message_event{std::move(origin), std::move(e.node), std::move(e.message)};
+    return message_event{std::move(origin), std::move(e.node), std::move(e.message), e.task_index};
   case stream_mode::custom:
-    return custom_event{std::move(origin), std::move(e.node), std::move(e.data)};
+    return custom_event{std::move(origin), std::move(e.node), std::move(e.data), e.task_index};
   case stream_mode::tasks: {
     const auto has_ended = e.at == run_event::phase::ended;
     auto writes = has_ended ? writes_from(e, adapter, program) : task_writes{};

@@ -6,6 +6,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <map>
 #include <string_view>
 
 using namespace graph_api;
@@ -208,6 +209,45 @@ BOOST_AUTO_TEST_CASE(values_events_of_outermost_json_graph_show_all_channels) {
   BOOST_TEST(json::value(values) == json::parse(R"([{"a":1},{"a":1,"b":7}])"));
   BOOST_TEST(json::value(e.invoke(graph, json::object{{"a", 1}}).state) ==
              json::parse(R"({"a":1})"));
+}
+
+// Two Sends call the same subgraph, each of them twice.
+BOOST_AUTO_TEST_CASE(events_name_the_send_and_the_call_of_their_subgraph) {
+  auto inner = ss::json_graph{};
+  inner.channel("n");
+  inner.add("say", [](const json::value& in, const ss::runtime& rt) { rt.emit(in.at("n")); });
+  inner.edge("__start__", "say");
+  const auto child = inner.compile();
+  auto g = ss::json_graph{};
+  g.channel("n");
+  g.add("work", [child](const json::value& in, ss::runtime rt) -> ss::task<json::object> {
+    rt.emit(in.at("n"));
+    for (auto i = 0; i < 2; ++i) {
+      auto running = rt.invoke(child, in.as_object());
+      static_cast<void>(co_await running);
+    }
+    co_return json::object{};
+  });
+  g.branch("__start__", [](const json::value&) {
+    return std::vector<ss::json_target>{{"work", json::object{{"n", 0}}},
+                                        {"work", json::object{{"n", 1}}}};
+  });
+  const auto graph = g.compile({.checkpointer = ss::memory_checkpointer()});
+  auto e = ss::engine{{.workers = 1}};
+  auto calls = std::map<std::string, std::vector<std::int64_t>>{};
+  for (const auto& event : e.stream(graph, json::object{{"n", 5}},
+                                    stream_mode::custom | stream_mode::subgraphs, on("t"))) {
+    const auto& sent = std::get<ss::custom_event>(event);
+    if (sent.ns)
+      calls[*sent.ns].push_back(sent.data.as_int64());
+    else
+      BOOST_TEST(sent.data.as_int64() == sent.task_index);
+  }
+  BOOST_TEST(
+      (calls == std::map<std::string, std::vector<std::int64_t>>{{"work:work#0@00000002", {0}},
+                                                                 {"work:work#0@00000002.1", {0}},
+                                                                 {"work:work#1@00000002", {1}},
+                                                                 {"work:work#1@00000002.1", {1}}}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

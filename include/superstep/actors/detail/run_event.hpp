@@ -59,6 +59,7 @@ struct run_event {
   std::int64_t step = 0;
   /// Names of the nodes that lead to the subgraph of the event; null for the outermost graph.
   std::shared_ptr<const std::vector<std::string>> path;
+  std::shared_ptr<const std::string> ns; ///< see event_origin::ns
   program_ptr table;        ///< the program of a subgraph; null for the outermost graph
   phase at = phase::none;   ///< tasks: whether the task has started or ended
   bool is_cached = false;   ///< updates: see update_event::is_cached
