@@ -89,7 +89,7 @@ public:
   /// room if neither is possible before `until`. After fail() and halt(), and while take_returned()
   /// has rows, returns no room at once.
   [[nodiscard]] room wait_for_room(time_point until);
-  /// Lets finish() start the rows of add_ready(), unless rows wait for take_returned(). No effect
+  /// Lets finish() start the rows of publish(), unless rows wait for take_returned(). No effect
   /// if chains are enabled.
   /// @param starter must outlive the rows in flight
   void enable_chains(row_starter& starter);
