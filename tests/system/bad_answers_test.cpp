@@ -26,7 +26,7 @@ const auto answers = std::map<std::string, nonsense>{
     {"fine", {R"({"choices":[{"message":{"role":"assistant","content":"Fine."}}]})", ""}},
     {"cut-short", {R"({"choices":[{"message":{"role":"assist)", "the answer is not valid JSON"}},
     {"a-page", {"<html><body>It works!</body></html>", "the answer is not valid JSON"}},
-    {"nothing", {"", "the answer is not valid JSON"}},
+    {"nothing", {"", "the answer is empty"}},
     {"a-list", {"[1,2,3]", "not a JSON object"}},
     {"no-choices", {R"({"id":"x"})", "choices"}},
     {"empty-choices", {R"({"choices":[]})", "choices"}},
