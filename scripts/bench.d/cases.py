@@ -74,7 +74,7 @@ CASES = (
          floor={"call": 1, "alloc": 5}),
     Case("W4", "C=8 T=10 new=1", (PYTHON, JS), "runs=50", "reps=3", note="as version=v2",
          floor={"call": 1, "alloc": 5}),
-    Case("W5", "size=25x300", (PYTHON,), "reps=20", "reps=5",
+    Case("W5", "size=25x300", (PYTHON,), "runs=50 reps=10", "reps=5",
          note="texts that its nodes make, copies of pointers to shared values", floor={"call": 1, "alloc": 5, "share": 70}),
     Case("W5k", "M=300 S=100", (PYTHON, JS), "reps=10", "reps=2", note="one stored value per key and step",
          floor={"alloc": 1}),
