@@ -513,7 +513,8 @@ std::shared_ptr<const agent> building::build(agent_reading reading) {
   const auto faults_before = faults_.size();
   faults_.insert(faults_.end(), reading.faults.begin(), reading.faults.end());
   auto& spec = reading.spec;
-  auto model = make_wrapped_model(is_offline_ ? without_services(spec) : spec, reading.faults);
+  auto model = is_offline_ ? make_wrapped_model(without_services(spec), reading.faults)
+                           : make_wrapped_model(spec, reading.faults);
   if (const auto* provider = std::get_if<provider_model_options>(&spec.model))
     for (auto& text : warnings_of(*provider))
       warnings_.push_back({spec.file, spec.model_line, "model", std::move(text)});
