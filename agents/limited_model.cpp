@@ -31,46 +31,41 @@ public:
         is_rated_{limits_->rate().has_limit()}, counts_tokens_{limits_->rate().limits_tokens()},
         calls_max_{calls_max} {}
 
+  // The model outlives the task, so the task uses its members. Copies of the pointers for each call
+  // would make all cores contend for their reference counts.
   task<result<message>> complete(model_request request) const override {
-    return ask(*this, std::move(request));
-  }
-  std::string fingerprint() const override { return inner_->fingerprint(); }
-
-private:
-  /// @param model outlives the task, as every model does. A copy of its pointers for each call
-  ///   would make all cores contend for their reference counts
-  static task<result<message>> ask(const limited_model& model, model_request request) {
-    const auto& limits = *model.limits_;
     // The estimate reads the whole conversation, so it is made only if there is a token limit.
-    const auto bytes = model.counts_tokens_ ? bytes_of(request) : std::size_t{0};
+    const auto bytes = counts_tokens_ ? bytes_of(request) : std::size_t{0};
     // Without a limit per minute, only the calls in flight are counted: no server reports such a
     // limit to these models later.
-    auto permit = model.is_rated_ ? std::nullopt : limits.calls().try_acquire();
+    auto permit = is_rated_ ? std::nullopt : limits_->calls().try_acquire();
     auto admitted = model_limits::admission{};
     if (permit) {
       admitted.permit = *std::move(permit);
     } else {
-      const auto estimate = [tokens = model.counts_tokens_ ? model.tokens_ : nullptr, bytes] {
+      const auto estimate = [tokens = counts_tokens_ ? tokens_ : nullptr, bytes] {
         return tokens ? tokens->of(bytes, std::nullopt) : 0;
       };
-      auto admitting = limits.admit(request.run_key, rate_limiter::estimator{estimate});
+      auto admitting = limits_->admit(request.run_key, rate_limiter::estimator{estimate});
       admitted = co_await admitting;
     }
-    auto asking = model.inner_->complete(std::move(request));
+    auto asking = inner_->complete(std::move(request));
     auto ended = awaited_ref{asking};
     auto& reply = co_await ended;
-    if (model.counts_tokens_ && reply && reply->usage) {
-      model.tokens_->add(bytes, *reply->usage);
-      limits.rate().settle(admitted.reserved_at, admitted.tokens, reply->usage->total_tokens);
+    if (counts_tokens_ && reply && reply->usage) {
+      tokens_->add(bytes, *reply->usage);
+      limits_->rate().settle(admitted.reserved_at, admitted.tokens, reply->usage->total_tokens);
     }
-    if (const auto max = model.calls_max_; reply && max != 0 && reply->tool_calls.size() > max)
+    if (reply && calls_max_ != 0 && reply->tool_calls.size() > calls_max_)
       reply = error{model_errc::bad_answer,
                     fmt::format("the answer has {} tool calls; the maximum is {} "
                                 "(limits.calls_per_answer)",
-                                reply->tool_calls.size(), max)};
+                                reply->tool_calls.size(), calls_max_)};
     co_return std::move(reply);
   }
+  std::string fingerprint() const override { return inner_->fingerprint(); }
 
+private:
   chat_model_ptr inner_;
   std::shared_ptr<model_limits> limits_;
   bool is_rated_; ///< whether there are limits per minute
