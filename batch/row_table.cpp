@@ -79,18 +79,19 @@ void row_table::disable_chains() {
   starter_ = nullptr;
 }
 
-/// Returns a record in `in` for a further row.
-table_rows::iterator row_table::keep_record(table_rows& in) {
-  if (in.empty())
-    in.emplace_back();
-  return in.begin();
+/// Returns the first record of `unused_`, filled for a further row.
+table_rows::iterator row_table::take_record(row_request&& request, row_origin&& origin) {
+  if (unused_.empty())
+    unused_.emplace_back();
+  const auto row = unused_.begin();
+  row->request = std::move(request);
+  row->done.origin = std::move(origin);
+  return row;
 }
 
 bool row_table::read_ahead(row_request&& request, row_origin&& origin) {
-  const auto row = keep_record(unused_);
-  ahead_bytes_ += origin.size;
-  row->request = std::move(request);
-  row->done.origin = std::move(origin);
+  const auto row = take_record(std::move(request), std::move(origin));
+  ahead_bytes_ += row->done.origin.size;
   ahead_.splice(ahead_.end(), unused_, row);
   return ahead_.size() < ahead_max_ && ahead_bytes_ < ahead_bytes_max_;
 }
@@ -163,13 +164,11 @@ std::optional<started_row> row_table::take_successor() noexcept {
 }
 
 started_row row_table::begin(row_request&& request, row_origin&& origin) {
-  const auto row = keep_record(unused_);
-  row->request = std::move(request);
-  row->done.origin = std::move(origin);
+  take_record(std::move(request), std::move(origin));
   const auto guard = std::lock_guard{mutex_};
-  const auto out = begin(unused_);
+  const auto row = begin(unused_);
   unused_.splice(unused_.begin(), spare_);
-  return out;
+  return row;
 }
 
 // The row may have ended before its handle arrives, and its record may be that of another row since
@@ -191,8 +190,7 @@ void row_table::enqueue(table_rows& from, table_rows::iterator row) noexcept {
 }
 
 void row_table::add_bad_line(row_origin origin, error why, bool is_duplicate) {
-  const auto row = keep_record(unused_);
-  row->done.origin = std::move(origin);
+  const auto row = take_record({}, std::move(origin));
   row->done.bad_line = std::move(why);
   row->done.is_duplicate = is_duplicate;
   const auto guard = std::lock_guard{mutex_};

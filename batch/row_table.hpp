@@ -188,7 +188,7 @@ private:
   [[nodiscard]] bool may_run() const noexcept;
   /// Whether the feeding thread must read further rows ahead.
   [[nodiscard]] bool needs_ready() const noexcept;
-  [[nodiscard]] static table_rows::iterator keep_record(table_rows& in);
+  table_rows::iterator take_record(row_request&& request, row_origin&& origin);
   [[nodiscard]] started_row begin(table_rows& from);
   [[nodiscard]] started_row take_first_ready();
   [[nodiscard]] std::optional<started_row> take_successor() noexcept;
