@@ -36,8 +36,9 @@ task<message_ptr> run_early(tool_node tools, limiter limit, tool_call call, tool
 /// Returns the environment of early calls. It has no state. Its runtime has no services: an
 /// interrupt would stop the model's node, so it fails the early call. The tool node then runs the
 /// call again.
-std::shared_ptr<const tool_environment> environment_of(const runtime& rt) {
+std::shared_ptr<const tool_environment> environment_of(const runtime& rt, const tool_node& tools) {
   auto out = std::make_shared<tool_environment>();
+  out->tools = tools.definitions();
   out->store = rt.store();
   detail::runtime_access::set_services(out->run.emplace(rt), nullptr);
   return out;
@@ -73,7 +74,7 @@ std::shared_ptr<early_calls> early_tools::begin(const react::early_ptr& tools, c
   set_task(context, rt);
   context.node = react::tools_name;
   context.observer = react::observer_of(asked);
-  context.environment = environment_of(rt);
+  context.environment = environment_of(rt, tools->tools_);
   const auto limit = limiter{rt.config().max_concurrency.value_or(0)};
   ways.run = [tools, limit, context](const tool_call& call) {
     return run_early(tools->tools_, limit, call, context);

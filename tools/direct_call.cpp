@@ -48,9 +48,7 @@ void set_task(tool_context& context, const body_input& given) {
   context.step = static_cast<std::uint32_t>(given.step);
   context.task_index = given.task_index;
   context.deadline = given.services->deadline();
-  context.place = given.services->place();
-  if (!context.place && !(*given.config)->thread_id.empty())
-    set_unsaved_place(context, *given.config);
+  set_place(context, given.services->place(), *given.config);
 }
 
 /// Enters the limits of a call, in the order of tool_node::run(): that of its tool first. Returns

@@ -62,9 +62,8 @@ void set_task(tool_context& context, const runtime& task) {
   context.task_index = task.task_index();
   context.stop = task.stop();
   context.deadline = task.deadline();
-  context.place = detail::runtime_access::place(task);
-  if (!context.place && !task.config().thread_id.empty())
-    set_unsaved_place(context, detail::runtime_access::share_config(task));
+  set_place(context, detail::runtime_access::place(task),
+            detail::runtime_access::share_config(task));
 }
 
 std::vector<std::uint32_t> repeats_of(std::span<const tool_call> calls) {
