@@ -76,8 +76,11 @@ std::string_view media_type(const http_response& head) {
   return type != nullptr ? std::string_view{*type}.substr(0, media_type_max) : std::string_view{};
 }
 
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
 bool is_same_header(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : int{c}; };
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
@@ -89,8 +92,7 @@ bool is_success(int status) {
 /// Returns a media type without its parameters, in lower case (RFC 9110, section 8.3.1).
 std::string essence_of(std::string_view type) {
   auto out = std::string{type.substr(0, type.find(';'))};
-  for (auto& c : out)
-    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  std::ranges::transform(out, out.begin(), lower);
   while (out.ends_with(' ') || out.ends_with('\t'))
     out.pop_back();
   return out;
@@ -203,9 +205,10 @@ task<attempt> http_caller::ask(const wire_request& asked, const chunk_handler& o
   // Before the body is read, because other calls could be sent in the meantime.
   apply_rates(stream.head(), sent, at.where->now());
   const auto type = media_type(stream.head());
-  auto streams = is_success(stream.head().status) && is_stream(api_, type);
+  const auto has_answer = is_success(stream.head().status);
+  auto streams = has_answer && is_stream(api_, type);
   auto first = std::string{};
-  if (!streams && is_success(stream.head().status) && asked.is_streamed && is_unclear(type) &&
+  if (has_answer && !streams && asked.is_streamed && is_unclear(type) &&
       api_ != provider_api::ollama) {
     auto beginning = stream.next();
     auto piece = co_await beginning;
