@@ -150,31 +150,22 @@ task<http_stream::exchange::piece_result> at_once(std::string rest) {
   co_return std::optional<std::string>{std::move(rest)};
 }
 
-task<http_stream::exchange::piece_result> next_of(exchange_ptr with) {
+/// Runs a step of an exchange that reads its body.
+/// @param step a function that takes the exchange and returns an awaitable
+template <class Step>
+task<http_stream::exchange::piece_result> next_of(exchange_ptr with, Step step) {
   auto wait = await_callback<http_stream::exchange::piece_result>(
-      [with](completer<http_stream::exchange::piece_result> done) {
-        with->run(std::move(done), &piece_of_answer);
-      });
-  co_return co_await wait;
-}
-
-task<http_stream::exchange::piece_result> next_of(exchange_ptr with, std::size_t bytes) {
-  auto wait = await_callback<http_stream::exchange::piece_result>(
-      [with, bytes](completer<http_stream::exchange::piece_result> done) {
-        with->run(std::move(done),
-                  [bytes](exchange_ptr self) { return pieces_of_answer(std::move(self), bytes); });
+      [with, step](completer<http_stream::exchange::piece_result> done) {
+        with->run(std::move(done), step);
       });
   co_return co_await wait;
 }
 
 task<void> drop_rest_of(exchange_ptr with, std::chrono::milliseconds longest) {
-  auto wait = await_callback<http_stream::exchange::piece_result>(
-      [with, longest](completer<http_stream::exchange::piece_result> done) {
-        with->run(std::move(done), [longest](exchange_ptr self) {
-          return rest_of_answer(std::move(self), longest);
-        });
-      });
-  co_await wait; // an error at the end of the connection does not matter
+  auto dropping = next_of(std::move(with), [longest](exchange_ptr self) {
+    return rest_of_answer(std::move(self), longest);
+  });
+  co_await dropping; // an error at the end of the connection does not matter
 }
 
 task<void> nothing() {
@@ -222,12 +213,13 @@ http_stream::http_stream(http_response head, std::string body) noexcept
     : head_{std::move(head)}, rest_{std::move(body)} {}
 
 task<result<std::optional<std::string>>> http_stream::next() {
-  return body_ ? next_of(body_) : at_once(std::exchange(rest_, {}));
+  return body_ ? next_of(body_, &piece_of_answer) : at_once(std::exchange(rest_, {}));
 }
 
 task<result<std::optional<std::string>>> http_stream::next(std::size_t bytes) {
   if (body_)
-    return next_of(body_, bytes);
+    return next_of(body_,
+                   [bytes](exchange_ptr self) { return pieces_of_answer(std::move(self), bytes); });
   auto out = rest_.substr(0, bytes);
   rest_.erase(0, out.size());
   return at_once(std::move(out));
