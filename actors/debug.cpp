@@ -101,7 +101,7 @@ std::vector<actor_info> engine_debug::actors(const run_handle& handle) const {
       add(actor, kind, seen_state(*c), r.table().node(t.node).name, r.task_path(t));
     }
     for (auto n = std::uint32_t{0}; n < on.node_actors.size(); ++n)
-      if (on.node_actors[n].has_run && !busy[n])
+      if (!busy[n])
         add(at_lane.host().node_actor(r, n), actor_kind::node, call_state::idle,
             r.table().node(n).name, {});
     answer->set_value(std::move(all));

@@ -176,7 +176,7 @@ void lane::actor_died(const actor_assignment& t) noexcept {
   // that call has failed already and has cleared the slot in node_actors.
   if (t.kind != actor_kind::node)
     return;
-  const auto& own = on_lane(r).node_actors[t.node].actor;
+  const auto& own = on_lane(r).node_actors[t.node];
   if (own && pooled_actor_of(own).is_dead())
     runs_.node_exited(r, t.node);
 }

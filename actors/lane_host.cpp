@@ -77,11 +77,9 @@ void lane_host::acquire(run& r, const detail::program& table) {
 
 void lane_host::release(run& r) noexcept {
   auto& on = on_lane(r);
-  for (auto& slot : on.node_actors) {
-    slot.has_run = false;
-    if (slot.actor)
-      actors_.give_back(std::move(slot.actor));
-  }
+  for (auto& own : on.node_actors)
+    if (own)
+      actors_.give_back(std::move(own));
   if (auto coordinator = on.take_coordinator())
     actors_.give_back(std::move(coordinator));
   lane_.forget_run(r);
@@ -128,9 +126,9 @@ void lane_host::suspended(call& c) noexcept {
   auto& nodes = on_lane(*c.owner).node_actors;
   if (nodes.size() > released_nodes_max)
     return;
-  for (auto& slot : nodes)
-    if (slot.actor && pooled_actor_of(slot.actor).is_ours_alone())
-      actors_.give_back(std::move(slot.actor));
+  for (auto& own : nodes)
+    if (own && pooled_actor_of(own).is_ours_alone())
+      actors_.give_back(std::move(own));
 }
 
 /// Returns the place for the actor of a node in the run's record; null for the actors of Sends and
@@ -138,7 +136,7 @@ void lane_host::suspended(call& c) noexcept {
 pooled_actor_ptr* lane_host::slot_of(run& r, const pooled_actor& actor) noexcept {
   auto& nodes = on_lane(r).node_actors;
   const auto& at = actor.assignment;
-  return at.kind == actor_kind::node && at.node < nodes.size() ? &nodes[at.node].actor : nullptr;
+  return at.kind == actor_kind::node && at.node < nodes.size() ? &nodes[at.node] : nullptr;
 }
 
 /// Stores the actor of a call with its node, so that it ends with the run. Returns whether the node
@@ -200,11 +198,10 @@ pooled_actor_ptr lane_host::actor_of(lane_call& c) {
 }
 
 const pooled_actor_ptr& lane_host::node_actor(run& r, std::uint32_t node) {
-  auto& slot = on_lane(r).node_actors[node];
-  if (!slot.actor)
-    slot.actor = actors_.take({actor_kind::node, &lane_, &r, nullptr, r.generation, 0, node});
-  slot.has_run = true;
-  return slot.actor;
+  auto& own = on_lane(r).node_actors[node];
+  if (!own)
+    own = actors_.take({actor_kind::node, &lane_, &r, nullptr, r.generation, 0, node});
+  return own;
 }
 
 bool lane_host::mail_activation(call& c) {

@@ -14,12 +14,6 @@
 
 namespace superstep {
 
-/// The actor of a node of a run.
-struct node_actor_slot {
-  pooled_actor_ptr actor; ///< null until the node runs, and while no one needs the actor
-  bool has_run = false;   ///< whether the node has run, so that it has an actor
-};
-
 /// The record of a run on a lane, with the actors of the run.
 struct lane_run final : run, on_cache_lines {
 private:
@@ -28,7 +22,8 @@ private:
   pooled_actor_ptr coordinator_;
 
 public:
-  detail::thin_list<node_actor_slot> node_actors; ///< by node number
+  /// The actors of the nodes, by node number. Null until the node runs, and while no one needs it.
+  detail::thin_list<pooled_actor_ptr> node_actors;
 
   /// The actor of the run; an exit message to it ends the run. Created by the first function that
   /// needs a handle to it, on any thread.

@@ -114,8 +114,8 @@ bool run_sharing::is_movable(run& r) noexcept {
       !r.extras().retries.empty() || r.next_task != 0 || r.extras().broken)
     return false;
   const auto& on = on_lane(r);
-  return !on.is_known() && std::ranges::all_of(on.node_actors, [](const node_actor_slot& slot) {
-    return !slot.actor || pooled_actor_of(slot.actor).is_ours_alone();
+  return !on.is_known() && std::ranges::all_of(on.node_actors, [](const pooled_actor_ptr& own) {
+    return !own || pooled_actor_of(own).is_ours_alone();
   });
 }
 

@@ -68,8 +68,9 @@ struct actor_info {
 /// outlive the engine. All members may be called from any thread unless stated.
 class engine_debug {
 public:
-  /// Returns the current actors of a run of this engine; empty if the run has ended or the engine
-  /// has shut down. Blocks until the run's lane has answered, so bodies and callbacks of the engine
+  /// Returns the current actors of a run of this engine: the coordinator, an actor for each node of
+  /// the graph, and one for each active Send or fork. Empty if the run has ended or the engine has
+  /// shut down. Blocks until the run's lane has answered, so bodies and callbacks of the engine
   /// must not call it.
   [[nodiscard]] std::vector<actor_info> actors(const run_handle&) const;
   /// Returns the number of runs that have not ended, nested runs included.
