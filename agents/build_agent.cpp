@@ -352,13 +352,20 @@ agent_spec without_services(agent_spec spec) {
   return spec;
 }
 
+/// Removes the secrets that the environment lacks from the options of the model. Adds a warning for
+/// each.
+agent_spec without_missing_secrets(agent_spec spec, std::vector<agent_fault>& warnings) {
+  if (auto* provider = std::get_if<provider_model_options>(&spec.model))
+    for (auto& text : remove_missing_secrets(*provider))
+      warnings.push_back({spec.file, spec.model_line, "model", std::move(text)});
+  return spec;
+}
+
 /// Builds an agent and its sub-agents recursively, and collects the errors, notes and warnings of
 /// all their files.
 class building {
 public:
-  /// @param is_offline see agent_reading::is_offline
-  building(std::shared_ptr<io_runtime> io, bool is_offline)
-      : io_{std::move(io)}, is_offline_{is_offline} {}
+  building(std::shared_ptr<io_runtime> io, agent_use use) : io_{std::move(io)}, use_{use} {}
 
   /// Returns the agent; null if its file or a sub-agent's file has errors.
   std::shared_ptr<const agent> build(agent_reading reading);
@@ -377,6 +384,8 @@ private:
 
   chat_model_ptr make_wrapped_model(const agent_spec& spec,
                                     const std::vector<agent_fault>& read_faults);
+  /// Creates the model for the use of the agent; null if it has errors.
+  chat_model_ptr make_used_model(const agent_reading& reading);
   made_tools make_tools(const agent_spec& spec, const std::vector<agent_fault>& read_faults);
   result<tool_ptr> make_agent_below(const sub_agent_options& o, const agent_spec& spec,
                                     const tool_spec& at, std::vector<sub_agent>& into);
@@ -385,7 +394,7 @@ private:
   [[nodiscard]] std::string chain_to(const std::string& file) const;
 
   std::shared_ptr<io_runtime> io_;
-  bool is_offline_;
+  agent_use use_;
   std::shared_ptr<call_activity> activity_ = std::make_shared<call_activity>();
   std::vector<agent_fault> faults_;
   std::vector<std::string> notes_;
@@ -477,6 +486,18 @@ chat_model_ptr building::make_wrapped_model(const agent_spec& spec,
   return made ? std::move(*made) : chat_model_ptr{};
 }
 
+chat_model_ptr building::make_used_model(const agent_reading& reading) {
+  switch (use_) {
+  case agent_use::run:
+    break;
+  case agent_use::check:
+    return make_wrapped_model(without_missing_secrets(reading.spec, warnings_), reading.faults);
+  case agent_use::show:
+    return make_wrapped_model(without_services(reading.spec), reading.faults);
+  }
+  return make_wrapped_model(reading.spec, reading.faults);
+}
+
 /// Creates the tools of the file. Adds an error for each tool that cannot be created or whose name
 /// is not unique.
 building::made_tools building::make_tools(const agent_spec& spec,
@@ -512,9 +533,8 @@ building::made_tools building::make_tools(const agent_spec& spec,
 std::shared_ptr<const agent> building::build(agent_reading reading) {
   const auto faults_before = faults_.size();
   faults_.insert(faults_.end(), reading.faults.begin(), reading.faults.end());
+  auto model = make_used_model(reading);
   auto& spec = reading.spec;
-  auto model = is_offline_ ? make_wrapped_model(without_services(spec), reading.faults)
-                           : make_wrapped_model(spec, reading.faults);
   if (const auto* provider = std::get_if<provider_model_options>(&spec.model))
     for (auto& text : warnings_of(*provider))
       warnings_.push_back({spec.file, spec.model_line, "model", std::move(text)});
@@ -545,7 +565,7 @@ std::shared_ptr<const agent> building::build(agent_reading reading) {
 } // namespace
 
 agent_building build_agent(agent_reading reading, const std::shared_ptr<io_runtime>& io) {
-  auto work = building{io, reading.is_offline};
+  auto work = building{io, reading.use};
   const auto made = work.build(std::move(reading));
   auto out = agent_building{
       {}, work.take_faults(), work.take_notes(), work.take_warnings(), work.activity()};

@@ -134,7 +134,7 @@ private:
 std::optional<std::pair<agent, provider_model_options>>
 agent_of(std::string_view verb, const batch_api_arguments& given,
          const std::shared_ptr<io_runtime>& io, int& code) {
-  auto built = build_offline(given.agent, io);
+  auto built = build_to_show(given.agent, io);
   if (!built.agent) {
     code = failure_code(built);
     return std::nullopt;

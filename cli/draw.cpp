@@ -103,7 +103,7 @@ int graph(const graph_arguments& given) {
     return refuse("--output: no format has the extension of '" + given.output +
                   "'; use .mmd, .dot, .gv, .svg or .png, or name the format with --format");
   const auto io = std::make_shared<io_runtime>();
-  const auto built = build_offline(given.agent, io);
+  const auto built = build_to_show(given.agent, io);
   if (!built.agent)
     return failure_code(built);
   auto files = files_of(*built.agent);

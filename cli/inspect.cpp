@@ -61,6 +61,7 @@ int check(const check_arguments& asked) {
   const auto& given = asked.agent;
   const auto io = std::make_shared<io_runtime>();
   auto reading = read_agent_file(given.agent, given.overrides);
+  reading.use = agent_use::check;
   const auto spec = reading.spec;
   auto built = build_agent(std::move(reading), io);
   if (!built.agent)
@@ -107,9 +108,9 @@ agent_building build(const inspect_arguments& given, const std::shared_ptr<io_ru
   return built;
 }
 
-agent_building build_offline(const inspect_arguments& given,
+agent_building build_to_show(const inspect_arguments& given,
                              const std::shared_ptr<io_runtime>& io) {
-  return build(given, io, [](agent_reading& reading) { reading.is_offline = true; });
+  return build(given, io, [](agent_reading& reading) { reading.use = agent_use::show; });
 }
 
 int failure_code(const agent_building& built) noexcept {
@@ -156,7 +157,8 @@ void add_check(CLI::App& program, action& chosen) {
   verb.footer(
       "Examples:\n  superstep check agent.yaml --set version=v1\n"
       "  superstep check agent.yaml --input rows.csv --estimate\n\n"
-      "Also reads the files that the agent file refers to. Warnings go to standard error.\n"
+      "Also reads the files that the agent file refers to. Warnings go to standard error; an API\n"
+      "key that is not set is a warning.\n"
       "Exit code: 0 no errors (warnings are allowed), 4 the machine lacks file descriptors or\n"
       "memory, 1 any other error.");
   verb.callback([given, &chosen] { chosen = [given] { return check(*given); }; });

@@ -28,9 +28,9 @@ void add_agent_options(CLI::App& verb, inspect_arguments& into);
 [[nodiscard]] agent_building build(const inspect_arguments&, const std::shared_ptr<io_runtime>&,
                                    const std::function<void(agent_reading&)>& change = {});
 
-/// Builds the agent of a file for a verb that sends no requests, so that it needs no API keys.
-/// Prints warnings and errors as build() does.
-[[nodiscard]] agent_building build_offline(const inspect_arguments&,
+/// Builds the agent of a file for a verb that only shows it; see agent_use::show. Prints warnings
+/// and errors as build() does.
+[[nodiscard]] agent_building build_to_show(const inspect_arguments&,
                                            const std::shared_ptr<io_runtime>&);
 
 /// Returns the exit code for an agent that could not be built: 4 if the machine lacks memory or

@@ -34,7 +34,7 @@ int fail_submit(const std::string& text) {
 int submit(const submit_arguments& given) {
   install_interrupts();
   const auto io = std::make_shared<io_runtime>();
-  const auto built = build({given.rows.agent, given.rows.overrides}, io);
+  const auto built = build_to_show({given.rows.agent, given.rows.overrides}, io);
   if (!built.agent)
     return failure_code(built);
   auto connection = open_ledger(given.shared);

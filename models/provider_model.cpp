@@ -184,19 +184,31 @@ bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
 
+/// Returns the value of an environment variable; "" if it is not set.
+std::string value_of(const std::string& variable) {
+  const auto* value = std::getenv(variable.c_str()); // NOLINT(concurrency-mt-unsafe)
+  return value == nullptr ? std::string{} : std::string{value};
+}
+
+/// Returns the environment variable of the API key; "" for a server without keys.
+std::string key_variable(const provider_model_options& options) {
+  return options.api_key_env.value_or(std::string{models::traits_of(options.api).key_env});
+}
+
+error missing_key(const std::string& variable) {
+  return bad_option("environment variable " + variable +
+                    " is not set or empty; set it to the API key, or set api_key_env to \"\" for a "
+                    "server without keys");
+}
+
 /// Returns the API key; "" for a server without keys.
 result<std::string> find_key(const provider_model_options& options) {
-  const auto name =
-      options.api_key_env.value_or(std::string{models::traits_of(options.api).key_env});
+  const auto name = key_variable(options);
   if (name.empty())
     return std::string{};
-  const auto* value = std::getenv(name.c_str()); // NOLINT(concurrency-mt-unsafe)
-  if (value == nullptr || *value == '\0')
-    return bad_option(
-        "environment variable " + name +
-        " is not set or empty; set it to the API key, or set api_key_env to \"\" for a "
-        "server without keys");
-  const auto key = std::string{value};
+  auto key = value_of(name);
+  if (key.empty())
+    return missing_key(name);
   if (std::any_of(key.begin(), key.end(), is_control))
     return bad_option("environment variable " + name +
                       " contains a line break or another control character, so its value cannot "
@@ -212,10 +224,10 @@ error missing_header(const std::string& name, const std::string& variable) {
 /// Replaces `headers_env` by headers with the values of the variables.
 result<> add_headers_of_environment(provider_model_options& options) {
   for (const auto& [name, variable] : std::exchange(options.headers_env, {})) {
-    const auto* value = std::getenv(variable.c_str()); // NOLINT(concurrency-mt-unsafe)
-    if (value == nullptr || *value == '\0')
+    auto value = value_of(variable);
+    if (value.empty())
       return missing_header(name, variable);
-    options.headers.emplace_back(name, value);
+    options.headers.emplace_back(name, std::move(value));
   }
   return {};
 }
@@ -273,6 +285,22 @@ std::vector<std::string> secrets_of(const provider_model_options& options) {
   if (add_headers_of_environment(all))
     for (const auto& [name, value] : all.headers)
       out.push_back(value);
+  return out;
+}
+
+std::vector<std::string> remove_missing_secrets(provider_model_options& options) {
+  auto out = std::vector<std::string>{};
+  if (const auto name = key_variable(options); !name.empty() && value_of(name).empty()) {
+    out.push_back(missing_key(name).text);
+    options.api_key_env = "";
+  }
+  std::erase_if(options.headers_env, [&out](const auto& header) {
+    const auto& [name, variable] = header;
+    if (!value_of(variable).empty())
+      return false;
+    out.push_back(missing_header(name, variable).text);
+    return true;
+  });
   return out;
 }
 

@@ -121,11 +121,41 @@ BOOST_AUTO_TEST_CASE(verbs_that_send_no_requests_need_no_key) {
   BOOST_TEST(read.exit_code == 0, read.err);
   for (const auto* name : {"answers.jsonl", "cache.db"})
     BOOST_TEST(!std::filesystem::exists(job.folder / name), name);
-  for (const auto* verb : {"check agent.yaml", "run agent.yaml -i in.jsonl -o other.jsonl"}) {
-    const auto refused = ended(verb);
-    BOOST_TEST(refused.exit_code == 1);
-    BOOST_TEST(refused.err.find("SUPERSTEP_PLANTED_KEY") != std::string::npos, refused.err);
-  }
+  // no server listens at port 1
+  const auto submitted =
+      ended("submit agent.yaml -i in.jsonl --job j --ledger postgresql://127.0.0.1:1/jobs");
+  BOOST_TEST(submitted.err.find("127.0.0.1") != std::string::npos, submitted.err);
+  BOOST_TEST(submitted.err.find("SUPERSTEP_PLANTED_KEY") == std::string::npos, submitted.err);
+  const auto refused = ended("run agent.yaml -i in.jsonl -o other.jsonl");
+  BOOST_TEST(refused.exit_code == 1);
+  BOOST_TEST(refused.err.find("SUPERSTEP_PLANTED_KEY") != std::string::npos, refused.err);
+}
+
+BOOST_AUTO_TEST_CASE(check_warns_of_missing_key_and_reports_errors) {
+  ::unsetenv("SUPERSTEP_PLANTED_KEY");
+  auto job = cli_job{};
+  const auto model = std::string{"model: {provider: openai, api: chat, model: m, api_key_env: "
+                                 "SUPERSTEP_PLANTED_KEY, headers_env: {X-Team: "
+                                 "SUPERSTEP_PLANTED_TEAM}}\n"};
+  job.write("agent.yaml", "name: asks\n" + model);
+  job.write("wrong.yaml", "name: asks\n" + model + "early_tools: [nothing]\n");
+  job.write("in.jsonl", R"({"id":"a","messages":[{"role":"user","content":"hi"}]})"
+                        "\n");
+  const auto path = [&](const char* name) { return (job.folder / name).string(); };
+  auto child = process{{superstep_program(), "check", path("agent.yaml"), "-i", path("in.jsonl")}};
+  const auto valid = child.wait();
+  BOOST_TEST(valid.exit_code == 0);
+  BOOST_TEST(valid.out.find("agent.yaml: ok") != std::string::npos, valid.out);
+  for (const auto* variable : {"SUPERSTEP_PLANTED_KEY", "SUPERSTEP_PLANTED_TEAM"})
+    BOOST_TEST(valid.err.find("warning: " + path("agent.yaml") + ":2: model: ") == 0 &&
+                   valid.err.find(variable) != std::string::npos,
+               valid.err);
+  auto other = process{{superstep_program(), "check", path("wrong.yaml")}};
+  const auto wrong = other.wait();
+  BOOST_TEST(wrong.exit_code == 1);
+  BOOST_TEST(wrong.err.find("'nothing' is not a tool of this agent") != std::string::npos,
+             wrong.err);
+  BOOST_TEST(wrong.err.find("1 fault\n") != std::string::npos, wrong.err);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

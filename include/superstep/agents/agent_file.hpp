@@ -179,14 +179,20 @@ struct agent_fault {
 /// Whether the code of any error is a shortage; see is_shortage(). May be called from any thread.
 [[nodiscard]] bool has_shortage(const std::vector<agent_fault>&) noexcept;
 
+/// The uses of an agent that build_agent() makes.
+enum class agent_use : std::uint8_t {
+  run,   ///< its models send requests
+  check, ///< its models send no request; an API key that is not set is a warning
+  /// Its models send no request. They need no API keys, and open no recording, answer cache or
+  /// shared limits. For programs that only show the agent, for example as a picture.
+  show,
+};
+
 /// A parsed agent file and all its errors. Use the spec only if `faults` is empty.
 struct agent_reading {
   agent_spec spec;                 ///< the parts of the file that could be read
   std::vector<agent_fault> faults; ///< errors in the order of the file; empty if it is valid
-  /// Whether build_agent() makes models that send no requests: they need no API keys, and they open
-  /// no recording, answer cache or shared limits. For programs that only show the agent, for
-  /// example as a picture.
-  bool is_offline = false;
+  agent_use use = agent_use::run;
 };
 
 /// The maximum size of an agent file, in bytes.

@@ -236,6 +236,11 @@ struct provider_model_options {
 /// not safe while another thread calls setenv().
 [[nodiscard]] std::vector<std::string> secrets_of(const provider_model_options&);
 
+/// Removes the API key and the headers for which the environment lacks a value, and returns an
+/// error text for each. For programs that check the options but send no request. Reads the
+/// environment, so it is not safe while another thread calls setenv().
+[[nodiscard]] std::vector<std::string> remove_missing_secrets(provider_model_options&);
+
 /// Returns warnings about unsafe options: a key or header that is sent over unencrypted HTTP to
 /// another machine; empty if there are none. Reads the environment, so it is not safe while another
 /// thread calls setenv().
