@@ -100,7 +100,11 @@ asio::awaitable<net_error> connection::secure(asio::ssl::context& trusted, std::
   co_return failed;
 }
 
-std::string connection::certificate_fault() {
+std::string connection::handshake_fault(const net_error& failed) {
+  if (failed.category() == asio::error::get_ssl_category() &&
+      ERR_GET_REASON(static_cast<unsigned long>(failed.value())) == SSL_R_WRONG_VERSION_NUMBER)
+    return "the server does not use TLS on this port; an address of a server without TLS begins "
+           "with http://";
   const auto code = tls_ ? SSL_get_verify_result(tls_->native_handle()) : X509_V_OK;
   switch (code) {
   case X509_V_OK:

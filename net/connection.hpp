@@ -56,8 +56,9 @@ public:
   /// @pre connect() or tunnel() has succeeded
   asio::awaitable<net_error> secure(asio::ssl::context& trusted, std::string host, bool verify);
 
-  /// Returns why secure() has rejected the certificate; "" if it has not.
-  [[nodiscard]] std::string certificate_fault();
+  /// Returns why secure() has failed with this error, if it has rejected the certificate or if the
+  /// server does not use TLS; else "".
+  [[nodiscard]] std::string handshake_fault(const net_error& failed);
 
   /// Writes the headers and the body. Both must stay valid until the operation has ended.
   asio::awaitable<net_error> write(std::string_view head, std::string_view body,

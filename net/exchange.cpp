@@ -296,7 +296,7 @@ asio::awaitable<std::optional<error>> http_stream::exchange::try_open_connection
         co_await connection_->secure(client_->trusted, where_.host, client_->options.tls_verify);
     if (failed || stopped_) {
       auto refused = explain("the TLS handshake", failed);
-      if (const auto fault = connection_->certificate_fault(); !stopped_ && !fault.empty())
+      if (const auto fault = connection_->handshake_fault(failed); !stopped_ && !fault.empty())
         refused.text += ": " + fault;
       co_return refused;
     }

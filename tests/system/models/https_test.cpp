@@ -9,6 +9,8 @@
 #include <boost/asio/ssl.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <array>
+
 using namespace superstep;
 using test::loopback_server;
 using test::private_authority;
@@ -95,6 +97,23 @@ BOOST_AUTO_TEST_CASE(certificate_for_another_host_is_rejected) {
   const auto answer = get("127.1", std::move(options));
   BOOST_REQUIRE(answer.has_error());
   BOOST_TEST(answer.error().text.find("the certificate is for another host") != std::string::npos,
+             answer.error().text);
+}
+
+BOOST_AUTO_TEST_CASE(server_without_tls_is_named) {
+  auto plain = loopback_server{[](loopback_server::socket& socket, int) {
+    auto start = std::array<char, 1>{};
+    boost::asio::read(socket, boost::asio::buffer(start));
+    loopback_server::write(socket, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+  }};
+  auto client = http_client::make(io, http_client_options{});
+  BOOST_REQUIRE(client.has_value());
+  auto request = http_request{};
+  request.url = "https://127.0.0.1:" + std::to_string(plain.port());
+  const auto answer = sync_wait(client->send(request));
+  BOOST_REQUIRE(!answer);
+  BOOST_TEST(answer.error().text.find("the server does not use TLS on this port") !=
+                 std::string::npos,
              answer.error().text);
 }
 
