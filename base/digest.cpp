@@ -8,6 +8,8 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "base/digest.hpp"
 
+#include "base/hex.hpp"
+
 #include <openssl/sha.h>
 
 #include <array>
@@ -44,10 +46,8 @@ std::string digest::finish() {
   auto bytes = std::array<unsigned char, SHA256_DIGEST_LENGTH>{};
   require(SHA256_Final(bytes.data(), &impl_->context));
   auto out = std::string{};
-  for (const auto b : bytes) {
-    out += "0123456789abcdef"[b >> 4U];
-    out += "0123456789abcdef"[b & 15U];
-  }
+  for (const auto b : bytes)
+    append_hex(out, b);
   return out;
 }
 

@@ -2,6 +2,7 @@
 // Parses JSON with simdjson and writes it with a hand-written serializer. simdjson parses into its
 // own tree, which is copied to boost::json::value. If it rejects a text, Boost.JSON parses the text
 // a second time to find the location of the error.
+#include "base/hex.hpp"
 #include "base/malloc_arenas.hpp"
 #include "base/padded_json.hpp"
 #include "base/utf8.hpp"
@@ -297,7 +298,6 @@ std::size_t plain_prefix(std::string_view text) noexcept {
 
 /// Appends the escape of a character: the short form of RFC 8259 if it exists, otherwise \u00XX.
 void append_escaped(std::string& out, unsigned char c) {
-  static constexpr auto hex = std::string_view{"0123456789abcdef"};
   switch (c) {
   case '"':
     out += "\\\"";
@@ -322,8 +322,7 @@ void append_escaped(std::string& out, unsigned char c) {
     break;
   default:
     out += "\\u00";
-    out += hex[c >> 4U];
-    out += hex[c & 15U];
+    append_hex(out, c);
   }
 }
 

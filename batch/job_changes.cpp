@@ -3,6 +3,7 @@
 #include "job_changes.hpp"
 
 #include "base/digest.hpp"
+#include "base/hex.hpp"
 #include "job_files.hpp"
 #include "row_selection.hpp"
 
@@ -106,7 +107,7 @@ std::string new_job_id() {
   auto random = std::random_device{};
   auto id = std::string{"run-"};
   for (auto i = 0; i < 12; ++i)
-    id += "0123456789abcdef"[random() & 15U];
+    id += hex_digits[random() & 15U];
   return id;
 }
 

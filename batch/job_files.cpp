@@ -5,6 +5,7 @@
 
 #include "adopt.hpp"
 #include "base/error_words.hpp"
+#include "base/hex.hpp"
 #include "job_changes.hpp"
 #include "recover.hpp"
 #include "written_line.hpp"
@@ -191,7 +192,7 @@ bool is_torn_header(std::string_view bytes) noexcept {
     return true;
   const auto sum = bytes.substr(0, digits);
   const auto text = bytes.substr(sum.size());
-  return sum.find_first_not_of("0123456789abcdef") == std::string_view::npos &&
+  return sum.find_first_not_of(hex_digits) == std::string_view::npos &&
          (text.starts_with(rest) || rest.starts_with(text));
 }
 

@@ -2,6 +2,7 @@
 // Reads and writes the records of a job's journal. journal.hpp describes the format.
 #include "journal.hpp"
 
+#include "base/hex.hpp"
 #include "json_text.hpp"
 #include "line_reader.hpp"
 
@@ -66,7 +67,7 @@ public:
     out_ += ']';
     auto sum = checksum(std::string_view{out_}.substr(at_ + checksum_digits + 1));
     for (auto digit = checksum_digits; digit-- > 0; sum >>= 4U)
-      out_[at_ + digit] = "0123456789abcdef"[sum & 15U];
+      out_[at_ + digit] = hex_digits[sum & 15U];
     out_ += '\n';
   }
 

@@ -10,59 +10,12 @@
 #include <cstdlib>
 
 namespace superstep::detail {
-namespace {
-
-void append_escaped(std::string& out, char c) {
-  switch (c) {
-  case '"':
-    out += "\\\"";
-    return;
-  case '\\':
-    out += "\\\\";
-    return;
-  case '\n':
-    out += "\\n";
-    return;
-  case '\r':
-    out += "\\r";
-    return;
-  case '\t':
-    out += "\\t";
-    return;
-  default:
-    break;
-  }
-  static constexpr auto hex = std::string_view{"0123456789abcdef"};
-  auto byte = static_cast<unsigned char>(c);
-  out += "\\u00";
-  out += hex[byte >> 4U];
-  out += hex[byte & 15U];
-}
-
-bool needs_escape(char c) noexcept {
-  return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
-}
-
-} // namespace
 
 void append_quoted(std::string& out, std::string_view text) {
   if (is_utf8(text))
-    return superstep::append_quoted(out, text);
-  out += '"';
-  auto begin = std::size_t{0};
-  for (auto i = std::size_t{0}; i < text.size(); ++i) {
-    const auto is_bad_byte = static_cast<unsigned char>(text[i]) >= 0x80;
-    if (!needs_escape(text[i]) && !is_bad_byte)
-      continue;
-    out.append(text, begin, i - begin);
-    begin = i + 1;
-    if (is_bad_byte)
-      out += "\xEF\xBF\xBD";
-    else
-      append_escaped(out, text[i]);
-  }
-  out.append(text, begin, text.size() - begin);
-  out += '"';
+    superstep::append_quoted(out, text);
+  else
+    superstep::append_quoted(out, valid_utf8(std::string{text}));
 }
 
 void append_long_member(std::string& out, std::string_view name) {

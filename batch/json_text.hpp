@@ -9,9 +9,8 @@
 
 namespace superstep::detail {
 
-/// Appends `text` as a JSON string. If the text is not valid UTF-8, each of its non-ASCII bytes
-/// becomes U+FFFD: the output of a tool or a damaged input line must not make an output line
-/// unreadable.
+/// Appends `text` as a JSON string. Bytes that are not part of a valid UTF-8 sequence become
+/// U+FFFD: the output of a tool or a damaged input line must not make an output line unreadable.
 void append_quoted(std::string& out, std::string_view text);
 
 template <std::integral Number>

@@ -2,6 +2,7 @@
 // superstep chat AGENT: a conversation in the terminal. This file parses the arguments and builds
 // the parts of the conversation. chat_session.cpp runs it.
 #include "base/error_words.hpp"
+#include "base/hex.hpp"
 #include "base/visible_text.hpp"
 #include "checkpoint/open_database.hpp"
 #include "cli/agent_files.hpp"
@@ -44,11 +45,10 @@ std::string new_thread_id() {
   ::localtime_r(&now, &day);
   auto text = std::array<char, 32>{};
   const auto length = std::strftime(text.data(), text.size(), "chat-%Y%m%d-%H%M%S-", &day);
-  constexpr auto digits = std::string_view{"0123456789abcdef"};
   auto out = std::string{text.data(), length};
   auto chance = std::random_device{};
   for (auto i = 0; i < 4; ++i)
-    out += digits[chance() % digits.size()];
+    out += hex_digits[chance() % hex_digits.size()];
   return out;
 }
 

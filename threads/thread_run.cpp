@@ -4,6 +4,7 @@
 // and task records. The coordinator of the run calls it (actors/coordinator*.cpp).
 #include "threads/thread_run.hpp"
 
+#include "base/hex.hpp"
 #include "base/utf8.hpp"
 #include "checkpoint/lease_queue.hpp"
 
@@ -39,9 +40,8 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t start) {
 /// Returns the error for a resume value without its interrupt. Keys that cannot be ids are probably
 /// the members of one value.
 error unknown_interrupt(const std::string& thread_id, const std::string& id) {
-  const auto is_id = id.size() == 32 && id.find_first_not_of("0123456789abcdef") == id.npos;
   auto text = "thread '" + thread_id + "' has no pending interrupt '" + id + "'";
-  if (!is_id)
+  if (!is_interrupt_id(id))
     text += "; to pass an object as one resume value, write resume(json::value{{key, value}, ...})";
   return refused(graph_errc::unknown_interrupt, std::move(text));
 }
@@ -63,13 +63,17 @@ std::string interrupt_id(std::string_view ns, std::string_view task_key, std::si
   auto text = std::string{ns} + '|' + std::string{task_key};
   if (question > 0)
     text += '|' + std::to_string(question);
-  constexpr auto hex = std::string_view{"0123456789abcdef"};
   auto out = std::string{};
   for (const auto half :
        {hash_of(text, 0xcbf29ce484222325ULL), hash_of(text, 0x9e3779b97f4a7c15ULL)})
     for (auto shift = 60; shift >= 0; shift -= 4)
-      out += hex[(half >> shift) & 15];
+      out += hex_digits[(half >> shift) & 15];
   return out;
+}
+
+bool is_interrupt_id(std::string_view text) noexcept {
+  constexpr auto digits = std::size_t{32};
+  return text.size() == digits && text.find_first_not_of(hex_digits) == std::string_view::npos;
 }
 
 namespace {

@@ -213,5 +213,7 @@ private:
 /// Returns the id of the n-th interrupt of a task.
 [[nodiscard]] std::string interrupt_id(std::string_view ns, std::string_view task_key,
                                        std::size_t question);
+/// Whether a text has the form of interrupt_id().
+[[nodiscard]] bool is_interrupt_id(std::string_view text) noexcept;
 
 } // namespace superstep

@@ -2,6 +2,7 @@
 // Converts the content of OpenAI's Responses answers to standard blocks; provider-run tools are in
 // openai_server_blocks.cpp. Called by content_blocks.cpp. Follows langchain-core 1.7.2,
 // messages/block_translators/openai.py.
+#include "base/hex.hpp"
 #include "block_parts.hpp"
 #include "common_blocks.hpp"
 
@@ -57,13 +58,9 @@ json::object openai_text_block(json::object block) {
 /// Returns the bytes of a text in hexadecimal. langchain-core writes the index of a summary part in
 /// this form, and chunks of a stream are merged by comparing it.
 std::string hex_of(std::string_view text) {
-  constexpr auto digits = std::string_view{"0123456789abcdef"};
   auto out = std::string{};
-  for (const auto c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += digits[byte >> 4U];
-    out += digits[byte & 0xfU];
-  }
+  for (const auto c : text)
+    append_hex(out, static_cast<unsigned char>(c));
   return out;
 }
 

@@ -3,6 +3,7 @@
 // repair the JSON. Then coerces the arguments and checks them against the schema.
 #include "protocols/hermes/hermes_call.hpp"
 
+#include "base/hex.hpp"
 #include "models/json_schema.hpp"
 #include "protocols/answer_parts.hpp"
 #include "protocols/protocol_parts.hpp"
@@ -216,7 +217,6 @@ std::optional<json::object> repair_arguments(std::string_view body, const json::
 
 /// Escapes control characters inside strings as JSON requires.
 std::string escape_controls(std::string_view s) {
-  static constexpr auto hex = std::string_view{"0123456789abcdef"};
   auto out = std::string{};
   out.reserve(s.size());
   auto quote = '\0';
@@ -233,8 +233,7 @@ std::string escape_controls(std::string_view s) {
       quote = '\0';
     } else if (static_cast<unsigned char>(c) < 0x20) {
       out += "\\u00";
-      out += hex[static_cast<unsigned char>(c) >> 4U];
-      out += hex[static_cast<unsigned char>(c) & 15U];
+      append_hex(out, static_cast<unsigned char>(c));
       continue;
     }
     out += c;

@@ -5,6 +5,7 @@
 #include "activation.hpp"
 #include "convert.hpp"
 #include "failure.hpp"
+#include "threads/thread_run.hpp"
 #include "types.hpp"
 
 #include <algorithm>
@@ -87,11 +88,6 @@ constexpr auto readers = std::to_array<std::pair<std::string_view, reader>>({
        thread_of(c).interrupt_after = read_names(v, "interrupt_after");
      }},
 });
-
-/// Whether a text has the form of the id of an interrupt: 32 hexadecimal digits.
-bool is_interrupt_id(std::string_view text) noexcept {
-  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
 
 } // namespace
 
