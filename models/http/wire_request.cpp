@@ -14,8 +14,11 @@
 
 #include <superstep/models/chat_model.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -68,12 +71,47 @@ result<> add_parameters(provider_question& q, provider_api api, const json::obje
   return {};
 }
 
-/// Adds additionalProperties: false to all objects of a schema. If `all_required`, also lists all
-/// properties as required. The recursion is bounded, because parse_json() limits the depth.
-void close_objects(json::value& schema, bool all_required) {
+/// Whether Anthropic's API accepts a keyword of a strict schema.
+bool is_accepted(std::string_view key, const json::value& value) {
+  if (key == "minItems")
+    return value == 0 || value == 1;
+  if (key == "format")
+    return value.is_string() && is_one_of(std::string_view{value.get_string()},
+                                          {"date-time", "time", "date", "duration", "email",
+                                           "hostname", "uri", "ipv4", "ipv6", "uuid"});
+  return !is_one_of(key, {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
+                          "multipleOf", "minLength", "maxLength", "maxItems", "uniqueItems",
+                          "minProperties", "maxProperties"});
+}
+
+/// Moves the keywords that Anthropic's API rejects in a strict schema to its description, where the
+/// model reads them, and replaces `oneOf` by `anyOf`. Anthropic's SDKs do the same.
+/// Source: https://platform.claude.com/docs/en/build-with-claude/structured-outputs
+void describe_bounds(json::object& schema) {
+  auto kept = json::object{};
+  auto bounds = std::string{};
+  const auto has_any = schema.contains("anyOf");
+  for (auto& member : schema) {
+    const auto key = std::string_view{member.key().data(), member.key().size()};
+    if (is_accepted(key, member.value()))
+      kept[key == "oneOf" && !has_any ? "anyOf" : key] = std::move(member.value());
+    else
+      bounds += fmt::format("{}{}: {}", bounds.empty() ? "" : ", ", key, to_text(member.value()));
+  }
+  if (!bounds.empty()) {
+    const auto text = text_in(kept, "description");
+    kept["description"] = fmt::format("{}{}{{{}}}", text, text.empty() ? "" : "\n\n", bounds);
+  }
+  schema = std::move(kept);
+}
+
+/// Converts a schema to the form that strict modes require: all objects forbid additional
+/// properties. OpenAI also requires all properties. Anthropic accepts only some keywords. The
+/// recursion is bounded, because parse_json() limits the depth.
+void make_strict(json::value& schema, provider_api api) {
   if (auto* list = schema.if_array())
     for (auto& element : *list)
-      close_objects(element, all_required);
+      make_strict(element, api);
   auto* object = schema.if_object();
   if (!object)
     return;
@@ -82,14 +120,16 @@ void close_objects(json::value& schema, bool all_required) {
     const auto has_names = is_one_of(key, {"properties", "$defs", "definitions"});
     if (auto* named = has_names ? member.value().if_object() : nullptr)
       for (auto& inner : *named)
-        close_objects(inner.value(), all_required);
+        make_strict(inner.value(), api);
     else if (!is_one_of(key, {"const", "enum", "default", "examples"}))
-      close_objects(member.value(), all_required);
+      make_strict(member.value(), api);
   }
   const auto* more = object->if_contains("additionalProperties");
   if (type_of(*object) == "object" && (!more || *more == true))
     (*object)["additionalProperties"] = false;
-  if (const auto* named = object_in(*object, "properties"); named && all_required) {
+  if (api == provider_api::anthropic)
+    return describe_bounds(*object);
+  if (const auto* named = object_in(*object, "properties")) {
     auto names = json::array{};
     for (const auto& [name, _] : *named)
       names.emplace_back(name);
@@ -108,7 +148,7 @@ void bind_strictly(provider_question& q, provider_api api) {
     auto& function = tool.as_object()["function"].as_object();
     function["strict"] = strict->get_bool();
     if (auto* schema = strict->get_bool() ? function.if_contains("parameters") : nullptr)
-      close_objects(*schema, api != provider_api::anthropic);
+      make_strict(*schema, api);
   }
 }
 
@@ -190,7 +230,7 @@ result<> add_format(json::object& body, provider_api api, const answer_schema& f
   }
   case provider_api::anthropic: {
     auto schema = json::value(format.schema);
-    close_objects(schema, false); // the API accepts only closed objects
+    make_strict(schema, api); // the API enforces all schemas, and rejects others
     put_inside(body, "output_config", "format",
                json::object{{"type", "json_schema"}, {"schema", std::move(schema)}});
     break;

@@ -56,6 +56,20 @@ private:
 
 } // namespace
 
+BOOST_AUTO_TEST_CASE(strict_tools_of_anthropic_describe_bounds) {
+  auto request = make_request();
+  auto tool = request.tools->front();
+  tool.parameters["properties"].as_object()["a"] = {{"type", "string"}, {"maxLength", 3}};
+  request.tools = std::make_shared<const std::vector<tool_definition>>(1, tool);
+  for (const auto is_strict : {true, false}) {
+    request.parameters["strict"] = is_strict;
+    const auto body = body_of(provider_api::anthropic, request);
+    const auto& a = body.at("tools").at(0).at("input_schema").at("properties").at("a");
+    BOOST_TEST(to_text(a) == (is_strict ? R"({"type":"string","description":"{maxLength: 3}"})"
+                                        : R"({"type":"string","maxLength":3})"));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(strict_mode_is_sent_only_to_supporting_apis) {
   auto request = make_request();
   const auto tools = [&](provider_api api) { return body_of(api, request).at("tools"); };

@@ -206,6 +206,34 @@ BOOST_AUTO_TEST_CASE(anthropic_schemas_disallow_additional_properties) {
   BOOST_TEST(!schema.at("default").as_object().contains("additionalProperties"));
 }
 
+BOOST_AUTO_TEST_CASE(bounds_in_anthropic_schemas_become_descriptions) {
+  using expectation = std::pair<const char*, const char*>; // a schema, and the one that is sent
+  for (const auto& [given, expected] : {
+           expectation{R"({"type":"integer","minimum":1,"maximum":5})",
+                       R"({"type":"integer","description":"{minimum: 1, maximum: 5}"})"},
+           {R"({"maxLength":9,"type":"string","description":"A name.","format":"email"})",
+            R"({"type":"string","description":"A name.\n\n{maxLength: 9}","format":"email"})"},
+           {R"({"type":"string","format":"color","pattern":"^#"})",
+            R"({"type":"string","pattern":"^#","description":"{format: \"color\"}"})"},
+           {R"({"type":"array","minItems":1,"items":{"type":"number","exclusiveMinimum":0}})",
+            R"({"type":"array","minItems":1,"items":{"type":"number",)"
+            R"("description":"{exclusiveMinimum: 0}"}})"},
+           {R"({"type":"array","minItems":2,"uniqueItems":true})",
+            R"({"type":"array","description":"{minItems: 2, uniqueItems: true}"})"},
+           {R"({"oneOf":[{"type":"string","minLength":2},{"type":"null"}]})",
+            R"({"anyOf":[{"type":"string","description":"{minLength: 2}"},{"type":"null"}]})"},
+       }) {
+    auto request = make_request();
+    auto format = answer_schema{};
+    // A member may have the name of a keyword.
+    format.schema = {{"type", "object"}, {"properties", {{"minimum", parse_json(given).value()}}}};
+    request.format = std::make_shared<const answer_schema>(format);
+    const auto body = body_of(make_options(provider_api::anthropic), request);
+    const auto& sent = body.at("output_config").at("format").at("schema");
+    BOOST_TEST(to_text(sent.at("properties").at("minimum")) == expected);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(request_members_are_written_in_fixed_order) {
   auto request = make_request();
   request.messages.push_back(ai_message("", {{"c", "f", {{"a", 1}}}}));
