@@ -158,8 +158,10 @@ model_request request_of(model_turn turn, const runtime& rt, const context_ptr& 
   request.format = std::move(turn.format);
   follow(request, asked);
   // An agent that is called as a tool ignores the other options of the context.
-  if (const auto context = asked ? asked : context_of(rt.config()))
+  if (const auto context = asked ? asked : context_of(rt.config())) {
     request.sample = context->sample;
+    request.attempt = context->attempt;
+  }
   return request;
 }
 

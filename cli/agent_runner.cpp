@@ -311,12 +311,15 @@ row_outcome outcome_of(const detail::raw_result& run, std::int64_t steps_before,
   return out;
 }
 
-/// Whether the API of an agent's model has the parameter `seed`. The other APIs reject it. Models
+/// Whether the API of an agent's model has the parameter `seed`. The other APIs reject it. A
+/// recording may be of any API, so its model ignores a seed that was not recorded. Other models
 /// without a server choose by the row's key, which differs between samples.
 bool takes_seed(const agent& a) {
-  const auto* provider = std::get_if<provider_model_options>(&a.spec().model);
-  return provider != nullptr &&
-         (provider->api == provider_api::openai_chat || provider->api == provider_api::ollama);
+  const auto& model = a.spec().model;
+  const auto* provider = std::get_if<provider_model_options>(&model);
+  return provider != nullptr
+             ? provider->api == provider_api::openai_chat || provider->api == provider_api::ollama
+             : std::holds_alternative<replayed_model_options>(model);
 }
 
 } // namespace
@@ -447,6 +450,7 @@ agent_runner::context_for(row_request& request, const std::shared_ptr<row_trace>
   auto out = agent_context{};
   out.parameters = std::move(request.parameters);
   out.sample = request.sample;
+  out.attempt = request.attempt;
   out.tool_times = std::make_shared<const call_times>();
   out.repeats_cancelled_step = true;
   if (events_ || trace || calls)

@@ -10,6 +10,7 @@
 
 #include <superstep/messages/message_json.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace superstep::models {
@@ -99,6 +100,8 @@ std::string hash_of(const model_request& request) {
 std::string to_line(const journal_entry& entry, const std::vector<std::string>& secrets) {
   auto out = json::object{
       {"run", entry.run}, {"turn", entry.turn}, {"question", entry.question}, {"ms", entry.ms}};
+  if (entry.attempt > 1)
+    out["attempt"] = entry.attempt;
   if (!entry.chunks.empty()) {
     auto& chunks = out["chunks"].emplace_array();
     for (const auto& [time, piece] : entry.chunks)
@@ -127,6 +130,7 @@ result<journal_entry> read_line(std::string_view line) {
   auto out = journal_entry{};
   out.run = text_in(*from, "run");
   out.turn = static_cast<std::uint32_t>(count_in(*from, "turn"));
+  out.attempt = static_cast<std::uint32_t>(std::max<std::int64_t>(1, count_in(*from, "attempt")));
   out.question = text_in(*from, "question");
   out.ms = number_in(*from, "ms");
   if (const auto* chunks = array_in(*from, "chunks"))

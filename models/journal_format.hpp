@@ -15,7 +15,8 @@ namespace superstep::models {
 struct journal_entry {
   std::string run;
   std::uint32_t turn = 0;
-  std::string question; ///< hash_of() of the request
+  std::uint32_t attempt = 1; ///< model_request::attempt
+  std::string question;      ///< hash_of() of the request
   double ms = 0;
   std::vector<std::pair<double, message_chunk>> chunks;
   result<message> answer{message{}};

@@ -43,6 +43,7 @@ private:
     auto entry = models::journal_entry{};
     entry.run = request.run_key;
     entry.turn = request.turn;
+    entry.attempt = request.attempt;
     entry.question = models::hash_of(request);
     // The lambda refers to this frame, which exists until the inner call has ended.
     if (request.on_chunk)

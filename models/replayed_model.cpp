@@ -8,7 +8,9 @@
 #include <superstep/base/await.hpp>
 #include <superstep/models/recorded_model.hpp>
 
-#include <algorithm>
+#include <fmt/format.h>
+
+#include <limits>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -26,20 +28,49 @@ public:
   /// Run, turn, hash of the request.
   using key = std::tuple<std::string, std::uint32_t, std::string>;
 
+  /// Adds an answer. If a run was started several times, the latest start counts: an earlier one
+  /// may have been cut off, so that the requests after its answer are not in the recording.
   void add(models::journal_entry entry) {
-    auto k = key{entry.run, entry.turn, entry.question};
-    rows_[std::move(k)].push_back(std::make_shared<const models::journal_entry>(std::move(entry)));
+    auto& known = rows_[key{entry.run, entry.turn, entry.question}];
+    if (!known.empty() && known.front()->attempt > entry.attempt)
+      return;
+    if (!known.empty() && known.front()->attempt < entry.attempt)
+      known.clear();
+    known.push_back(std::make_shared<const models::journal_entry>(std::move(entry)));
   }
   [[nodiscard]] bool is_empty() const { return rows_.empty(); }
   /// Returns the next answer to a request; null if there is none. Several answers to the same
   /// request are returned one after the other, and then again from the first.
   [[nodiscard]] entry_ptr next(const model_request& request) const {
-    const auto k = key{request.run_key, request.turn, models::hash_of(request)};
-    const auto found = rows_.find(k);
+    auto found = rows_.find({request.run_key, request.turn, models::hash_of(request)});
+    if (found == rows_.end() && request.parameters.contains("seed")) {
+      // The batch passes the seed of a sample also if the recorded API had no such parameter.
+      auto without = request;
+      without.parameters.erase("seed");
+      found = rows_.find({request.run_key, request.turn, models::hash_of(without)});
+    }
     if (found == rows_.end())
       return nullptr;
     const auto lock = std::scoped_lock{mutex_};
-    return found->second[used_[k]++ % found->second.size()];
+    return found->second[used_[found->first]++ % found->second.size()];
+  }
+  /// Returns why there is no answer to a request.
+  [[nodiscard]] std::string why_none(const model_request& request) const {
+    const auto is_known = [&](std::uint32_t turn_min, std::uint32_t turn_max) {
+      const auto first = rows_.lower_bound({request.run_key, turn_min, ""});
+      return first != rows_.end() && std::get<0>(first->first) == request.run_key &&
+             std::get<1>(first->first) <= turn_max;
+    };
+    if (!is_known(0, std::numeric_limits<std::uint32_t>::max()))
+      return fmt::format("{} has no answers of run \"{}\"", path, request.run_key);
+    if (!is_known(request.turn, request.turn))
+      return fmt::format("{} has no answer in turn {} of run \"{}\"", path, request.turn,
+                         request.run_key);
+    return fmt::format(
+        "{} has no answer to this request in turn {} of run \"{}\": the messages, the "
+        "prompt, the tools, the parameters or the response differ from those of "
+        "the recorded request",
+        path, request.turn, request.run_key);
   }
   std::string path;
   std::uint64_t content_hash = 0;
@@ -69,9 +100,7 @@ private:
                                     model_request request) {
     const auto entry = from->next(request);
     if (!entry)
-      co_return error{model_errc::missing_turn,
-                      fmt::format("{} has no answer to this request in turn {} of run \"{}\"",
-                                  from->path, request.turn, request.run_key)};
+      co_return error{model_errc::missing_turn, from->why_none(request)};
     auto& at = co_await this_context{};
     const auto asked = at.where->now();
     const auto after = [asked](double ms) {

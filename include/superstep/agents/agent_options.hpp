@@ -93,6 +93,8 @@ struct agent_context {
   std::shared_ptr<const call_times> tool_times{}; ///< filled during the run if set
   /// See model_request::sample. Also applies to agents that are called as tools.
   std::uint32_t sample = 1;
+  /// See model_request::attempt. Also applies to agents that are called as tools.
+  std::uint32_t attempt = 1;
   /// Called at the start and end of each call of a tool or of the model. Any thread may call it,
   /// also several at once. It must be short and must not throw. May be empty.
   std::function<void(const call_event&)> observe{};

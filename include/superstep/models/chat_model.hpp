@@ -124,6 +124,9 @@ struct model_request {
   /// Number of the sample, if several answers to one request are wanted. Samples do not share
   /// cached answers.
   std::uint32_t sample = 1;
+  /// Number of times that the run was started, with this one. A recording contains it, because the
+  /// answers of a start that was cut off do not belong to those of the next one.
+  std::uint32_t attempt = 1;
   /// Parameters that override the model's own: temperature, max_tokens, model, …. They also
   /// configure the tools: tool_choice (a tool's name, auto, any, none) and parallel_tool_calls.
   object_box parameters{};

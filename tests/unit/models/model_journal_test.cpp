@@ -81,6 +81,69 @@ BOOST_AUTO_TEST_CASE(recorded_answers_are_replayed_for_equal_requests) {
         (ask_model(player, other).error().code == make_error_code(model_errc::missing_turn)));
 }
 
+BOOST_AUTO_TEST_CASE(latest_start_of_a_run_is_replayed) {
+  const auto file = journal_path{};
+  const auto recorder =
+      record_model(std::make_shared<const scripted_answers>(std::vector<result<message>>{
+                       ai_message("one"), ai_message("two"), ai_message("two again"),
+                       error{model_errc::quota_exhausted, "no quota"}, ai_message("end")}),
+                   file.path)
+          .value();
+  const auto ask_at = [&](std::uint32_t attempt, std::uint32_t turn, const char* text) {
+    auto request = question("r", turn, text);
+    request.attempt = attempt;
+    return ask_model(recorder, request);
+  };
+  BOOST_TEST(ask_at(1, 0, "a").has_value()); // the process is killed during turn 1
+  BOOST_TEST(ask_at(2, 0, "a").has_value());
+  BOOST_TEST(ask_at(2, 0, "a").has_value());
+  BOOST_TEST(ask_at(2, 1, "two").has_error());
+  BOOST_TEST(ask_at(3, 1, "two").has_value()); // resumed at turn 1
+  const auto player = replay(file.path);
+  for (const auto* text : {"two", "two again", "two"})
+    BOOST_TEST(ask_model(player, question("r", 0, "a"))->content == text);
+  BOOST_TEST(ask_model(player, question("r", 1, "two"))->content == "end");
+}
+
+BOOST_AUTO_TEST_CASE(replay_ignores_seed_that_was_not_recorded) {
+  const auto file = journal_path{};
+  const auto recorder =
+      record_model(std::make_shared<const scripted_answers>(
+                       std::vector<result<message>>{ai_message("without"), ai_message("with")}),
+                   file.path)
+          .value();
+  const auto seeded = [](const char* run, int seed) {
+    auto out = question(run, 0, "a");
+    out.parameters["seed"] = seed;
+    return out;
+  };
+  BOOST_TEST(ask_model(recorder, question("r#1", 0, "a")).has_value());
+  BOOST_TEST(ask_model(recorder, seeded("r#2", 2)).has_value());
+  const auto player = replay(file.path);
+  BOOST_TEST(ask_model(player, seeded("r#1", 1))->content == "without");
+  BOOST_TEST(ask_model(player, seeded("r#2", 2))->content == "with");
+  BOOST_TEST(ask_model(player, seeded("r#2", 3)).has_error());
+}
+
+BOOST_AUTO_TEST_CASE(error_states_which_part_of_recording_is_missing) {
+  const auto file = journal_path{};
+  const auto recorder =
+      record_model(std::make_shared<const scripted_answers>(
+                       std::vector<result<message>>{ai_message("x"), ai_message("y")}),
+                   file.path)
+          .value();
+  BOOST_TEST(ask_model(recorder, question("r", 1, "a")).has_value());
+  BOOST_TEST(ask_model(recorder, question("s", 0, "a")).has_value());
+  const auto player = replay(file.path);
+  const auto why = [&](const model_request& request) {
+    return ask_model(player, request).error().text.substr(file.path.size());
+  };
+  BOOST_TEST(why(question("q", 0, "a")) == " has no answers of run \"q\"");
+  BOOST_TEST(why(question("r", 0, "a")) == " has no answer in turn 0 of run \"r\"");
+  BOOST_TEST(why(question("r", 2, "a")) == " has no answer in turn 2 of run \"r\"");
+  BOOST_TEST(why(question("r", 1, "b")).starts_with(" has no answer to this request in turn 1"));
+}
+
 namespace {
 
 std::string read_all(const std::string& path) {
