@@ -4,6 +4,7 @@
 #include "agents/cached_model.hpp"
 
 #include "base/digest.hpp"
+#include "base/fenced_text.hpp"
 #include "messages/openai_json.hpp"
 #include "models/json_schema.hpp"
 #include "models/providers/answer_end.hpp"
@@ -14,6 +15,7 @@
 #include <superstep/messages/message_json.hpp>
 #include <superstep/tools/detail/argument_schema.hpp>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -116,10 +118,41 @@ std::string key_of(const model_request& request, const std::string& model) {
   return sum.finish();
 }
 
+/// Whether a value matches a schema, checked as agents check structured responses.
+bool matches(json::value value, const json::object& schema) {
+  remove_absent(value, schema);
+  if (!matches_schema(value, schema))
+    return false;
+  const auto* object = value.if_object();
+  const auto checks = argument_schema::compile(schema);
+  return !object || !checks || checks->check(*object).empty();
+}
+
+/// Returns the tool that the model must call; null if it may choose. A structured response may be
+/// requested as the arguments of such a call.
+const tool_definition* forced_tool(const model_request& request) {
+  const auto* choice = request.parameters.if_contains("tool_choice");
+  const auto* name = choice && request.tools ? choice->if_string() : nullptr;
+  if (!name)
+    return nullptr;
+  const auto found =
+      std::ranges::find(*request.tools, std::string_view{*name}, &tool_definition::name);
+  return found == request.tools->end() ? nullptr : &*found;
+}
+
 /// Whether an answer may be used for other requests.
 bool is_storable(const message& answer, const model_request& request) {
   if (!providers::why_cut(answer.response_metadata).empty() || !answer.invalid_tool_calls.empty())
     return false;
+  if (const auto* tool = forced_tool(request)) {
+    const auto call = std::ranges::find(answer.tool_calls, tool->name, &tool_call::name);
+    if (call == answer.tool_calls.end())
+      return false;
+    auto args = json::value(call->args);
+    if (const auto* strict = request.parameters.if_contains("strict"); strict && *strict == true)
+      add_absent(args, tool->parameters);
+    return matches(std::move(args), tool->parameters);
+  }
   if (!answer.tool_calls.empty())
     return true;
   const auto text = text_of(answer);
@@ -127,15 +160,8 @@ bool is_storable(const message& answer, const model_request& request) {
     return false;
   if (!request.format)
     return true;
-  auto parsed = parse_json(text);
-  if (!parsed)
-    return false;
-  remove_absent(*parsed, request.format->schema);
-  if (!matches_schema(*parsed, request.format->schema))
-    return false;
-  const auto* object = parsed->if_object(); // as that of agent_options::response
-  const auto checks = argument_schema::compile(request.format->schema);
-  return !object || !checks || checks->check(*object).empty();
+  auto parsed = parse_json(without_fence(text));
+  return parsed && matches(*std::move(parsed), request.format->schema);
 }
 
 /// Returns a stored answer as the answer to a new request: without an id, which belongs to another

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests structured responses and reads them from the answers of a model. An invalid answer is
 // sent back to the model with the error; neither becomes part of the state of the run.
+#include "base/fenced_text.hpp"
 #include "base/utf8.hpp"
 #include "models/providers/answer_end.hpp"
 #include "models/strict_schema.hpp"
@@ -59,23 +60,6 @@ answer_schema schema_of(const response_format& format) {
   if (format.method == structured_method::json_object)
     out.mode = answer_mode::json_object;
   return out;
-}
-
-/// Returns the text inside of a Markdown code block, if the text is one block; else the text. Many
-/// models without a mode for JSON write such blocks.
-std::string_view without_fence(std::string_view text) {
-  const auto trimmed = [](std::string_view s) {
-    const auto first = s.find_first_not_of(" \t\r\n");
-    return first == s.npos ? std::string_view{}
-                           : s.substr(first, s.find_last_not_of(" \t\r\n") - first + 1);
-  };
-  auto inner = trimmed(text);
-  if (!inner.starts_with("```") || !inner.ends_with("```") || inner.size() < 6)
-    return text;
-  inner.remove_prefix(3);
-  inner.remove_suffix(3);
-  const auto line = inner.find('\n');
-  return line == inner.npos ? text : trimmed(inner.substr(line));
 }
 
 error invalid(std::string text) {

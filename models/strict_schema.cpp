@@ -330,10 +330,13 @@ json::object strict_conversion::convert(const json::object& schema, const std::s
   return out;
 }
 
-/// Removes null members as remove_absent() does. `levels` bounds the recursion of schemas that
-/// contain themselves.
-void remove_absent_in(json::value& v, const json::value& given, const json::object& root,
-                      int levels) {
+/// The form of an optional member that is absent.
+enum class absence { missing, null };
+
+/// Writes absent members in this form; see remove_absent() and add_absent(). `levels` bounds the
+/// recursion of schemas that contain themselves.
+void write_absent(json::value& v, absence form, const json::value& given, const json::object& root,
+                  int levels) {
   const auto* object = given.if_object();
   if (!object || levels == 0 || !v.is_structured())
     return;
@@ -341,7 +344,7 @@ void remove_absent_in(json::value& v, const json::value& given, const json::obje
   if (const auto* any = providers::array_in(schema, "anyOf"))
     for (const auto& branch : *any) {
       auto candidate = v;
-      remove_absent_in(candidate, branch, root, levels - 1);
+      write_absent(candidate, form, branch, root, levels - 1);
       const auto* inner = branch.if_object();
       if (inner && matches_schema(candidate, resolved(*inner, root))) {
         v = std::move(candidate);
@@ -350,7 +353,7 @@ void remove_absent_in(json::value& v, const json::value& given, const json::obje
     }
   if (const auto* items = schema.if_contains("items"); items && v.is_array())
     for (auto& item : v.get_array())
-      remove_absent_in(item, *items, root, levels - 1);
+      write_absent(item, form, *items, root, levels - 1);
   const auto* properties = providers::object_in(schema, "properties");
   if (!properties || !v.is_object())
     return;
@@ -360,12 +363,17 @@ void remove_absent_in(json::value& v, const json::value& given, const json::obje
     auto* member = members.if_contains(property.key());
     const auto is_required =
         listed && std::ranges::find(*listed, json::value(property.key())) != listed->end();
-    if (member && member->is_null() && !is_required && !accepts_null(property.value(), root))
+    const auto is_absent = !member || member->is_null();
+    if (!is_absent)
+      write_absent(*member, form, property.value(), root, levels - 1);
+    else if (form == absence::missing && !is_required && !accepts_null(property.value(), root))
       members.erase(property.key());
-    else if (member)
-      remove_absent_in(*member, property.value(), root, levels - 1);
+    else if (form == absence::null && is_required && accepts_null(property.value(), root))
+      members[property.key()] = nullptr;
   }
 }
+
+constexpr auto schema_levels_max = 256;
 
 } // namespace
 
@@ -387,8 +395,11 @@ std::optional<json::object> strict_form(const answer_schema& of) {
 }
 
 void remove_absent(json::value& answer, const json::object& schema) {
-  constexpr auto levels_max = 256;
-  remove_absent_in(answer, schema, schema, levels_max);
+  write_absent(answer, absence::missing, schema, schema, schema_levels_max);
+}
+
+void add_absent(json::value& answer, const json::object& schema) {
+  write_absent(answer, absence::null, schema, schema, schema_levels_max);
 }
 
 } // namespace superstep

@@ -33,4 +33,9 @@ namespace superstep {
 /// @param schema the original schema, before to_strict_schema()
 void remove_absent(json::value& answer, const json::object& schema);
 
+/// Adds the members of an answer that a strict schema requires but whose absence it writes as null.
+/// A server without a strict mode may omit them.
+/// @param schema the schema that to_strict_schema() has returned
+void add_absent(json::value& answer, const json::object& schema);
+
 } // namespace superstep

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structured answers: requests an answer by a schema, in JSON mode or as a tool call, and checks
 // the answer against the schema.
+#include "base/fenced_text.hpp"
 #include "base/utf8.hpp"
 #include "models/json_schema.hpp"
 #include "models/providers/json_parts.hpp"
@@ -24,7 +25,7 @@ constexpr auto excerpt_size = std::size_t{200};
 structured_answer read_text(message raw, const answer_schema& schema) {
   auto out = structured_answer{std::move(raw), nullptr, {}};
   const auto text = text_of(out.raw);
-  auto parsed = parse_json(text);
+  auto parsed = parse_json(without_fence(text));
   if (parsed)
     remove_absent(*parsed, schema.schema);
   if (!parsed)

@@ -3,6 +3,7 @@
 #include "results/score.hpp"
 
 #include "base/error_words.hpp"
+#include "base/fenced_text.hpp"
 #include "results/gold.hpp"
 #include "results/report.hpp"
 
@@ -54,18 +55,6 @@ std::string lowered(std::string_view text) {
 
 std::string text_of_gold(const json::value& gold) {
   return gold.is_string() ? std::string{gold.get_string()} : superstep::to_text(gold);
-}
-
-/// Returns the JSON text of an answer: without a Markdown fence around it.
-std::string_view without_fence(std::string_view text) noexcept {
-  auto out = trimmed(text);
-  constexpr auto fence = std::string_view{"```"};
-  if (!out.starts_with(fence) || !out.ends_with(fence) || out.size() < 2 * fence.size())
-    return out;
-  const auto line = out.find('\n');
-  if (line == std::string_view::npos)
-    return out;
-  return trimmed(out.substr(line, out.size() - fence.size() - line));
 }
 
 /// Returns a value as canonical text in which equal numbers have equal texts (1 and 1.0).

@@ -191,7 +191,6 @@ BOOST_AUTO_TEST_CASE(bad_answers_are_not_stored) {
 }
 
 BOOST_AUTO_TEST_CASE(answer_that_misses_its_schema_is_not_stored) {
-  const auto in = folder{};
   auto format = answer_schema{};
   format.schema =
       parse_json(R"({"type":"object","properties":{"x":{"minimum":0}},"required":["x"]})")
@@ -199,13 +198,48 @@ BOOST_AUTO_TEST_CASE(answer_that_misses_its_schema_is_not_stored) {
           .as_object();
   auto request = asking("a");
   request.format = std::make_shared<const answer_schema>(format);
-  for (const auto* text : {"no", R"({"y":1})", R"({"x":-1})", R"({"x":1})"}) {
+  const auto is_stored = [&](const char* text) {
+    const auto own = folder{};
     const auto inner =
         std::make_shared<const testing::fake_model>(std::vector<message>{ai_message(text)});
-    const auto model = cached(inner, in);
+    const auto model = cached(inner, own);
     static_cast<void>(answered(model, request));
-    BOOST_TEST(hits(answered(model, request)) == (std::string_view{text} == R"({"x":1})" ? 1 : 0));
-  }
+    return hits(answered(model, request)) == 1;
+  };
+  for (const auto* text : {"no", R"({"y":1})", R"({"x":-1})", "```json\n{\"x\":-1}\n```"})
+    BOOST_TEST(!is_stored(text), text);
+  for (const auto* text : {R"({"x":1})", "```json\n{\"x\":1}\n```"})
+    BOOST_TEST(is_stored(text), text);
+}
+
+BOOST_AUTO_TEST_CASE(call_that_misses_schema_of_response_is_not_stored) {
+  const auto parameters = parse_json(R"({"type":"object","required":["x","why"],"properties":
+      {"x":{"enum":["a","b"]},"why":{"anyOf":[{"type":"string"},{"type":"null"}]}}})");
+  const auto is_stored = [&](const char* args, bool is_forced, bool is_strict) {
+    auto request = asking("a");
+    request.tools = std::make_shared<const std::vector<tool_definition>>(
+        1, tool_definition{"label", "", parameters->as_object()});
+    if (is_forced)
+      request.parameters["tool_choice"] = "label";
+    request.parameters["strict"] = is_strict;
+    auto call = tool_call{"c", "label", {}};
+    if (args != nullptr)
+      call.args = parse_json(args)->as_object();
+    const auto answer = args != nullptr ? ai_message("", {call}) : ai_message("no call");
+    const auto own = folder{};
+    const auto inner = std::make_shared<const testing::fake_model>(std::vector<message>{answer});
+    const auto model = cached(inner, own);
+    static_cast<void>(answered(model, request));
+    return hits(answered(model, request)) == 1;
+  };
+  BOOST_TEST(is_stored(R"({"x":"a","why":null})", true, true));
+  BOOST_TEST(is_stored(R"({"x":"a"})", true, true)); // the absent member may also be missing
+  BOOST_TEST(!is_stored(R"({"x":"a"})", true, false));
+  BOOST_TEST(!is_stored(R"({"x":"c","why":null})", true, true));
+  BOOST_TEST(!is_stored(R"({"why":null})", true, true));
+  BOOST_TEST(!is_stored(nullptr, true, true));
+  BOOST_TEST(is_stored(R"({"x":"c"})", false, false)); // the agent answers such a call
+  BOOST_TEST(is_stored(nullptr, false, false));
 }
 
 namespace {
