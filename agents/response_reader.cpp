@@ -119,6 +119,9 @@ bool response_reader::is_response(const message& answer) const noexcept {
 }
 
 result<json::value> response_reader::parse(const message& answer) const {
+  if (const auto refusal = providers::refusal_of(answer); !refusal.empty())
+    return invalid(
+        fmt::format("the model refused to answer: {}", utf8_prefix(refusal, excerpt_size)));
   if (auto why = providers::why_cut(answer.response_metadata); !why.empty())
     return invalid(std::move(why));
   if (!tool_) {
@@ -167,7 +170,8 @@ std::string response_reader::text_of_answer(const message& answer) const {
     return to_text(answer.tool_calls.front().args);
   if (tool_ && !answer.invalid_tool_calls.empty())
     return answer.invalid_tool_calls.front().args;
-  return text_of(answer);
+  auto text = text_of(answer);
+  return text.empty() ? providers::refusal_of(answer) : text;
 }
 
 void response_reader::add_fault(model_call& call, const message& answer, const error& why) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interprets the reason why an answer ended. An answer that was cut may contain incomplete tool
-// calls, which must not run.
+// calls, which must not run. A refusal has no answer at all.
 #include "models/providers/answer_end.hpp"
 
 #include "base/utf8.hpp"
@@ -41,6 +41,19 @@ std::string why_cut(std::string_view reason) {
 
 std::string why_cut(const json::object& metadata) {
   return why_cut(reason_in(metadata));
+}
+
+std::string refusal_of(const message& answer) {
+  auto out = std::string{text_in(answer.additional_kwargs, "refusal")}; // chat completions
+  if (answer.blocks)                                                    // Responses
+    for (const auto& element : *answer.blocks) {
+      const auto* block = element.if_object();
+      if (const auto* inner = block ? object_in(*block, "value") : nullptr) // a standard block
+        block = inner;
+      if (block && type_of(*block) == "refusal")
+        out += text_in(*block, "refusal");
+    }
+  return out;
 }
 
 std::string why_cut_stream(const json::object& metadata) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/base/json.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <string>
 #include <string_view>
@@ -22,5 +23,9 @@ namespace superstep::providers {
 
 /// Like why_cut(metadata), for a stream. A stream without a reason counts as cut.
 [[nodiscard]] std::string why_cut_stream(const json::object& metadata);
+
+/// Returns the text with which the model refused to answer; "" if it did not refuse. OpenAI's APIs
+/// send this text instead of the text of the answer.
+[[nodiscard]] std::string refusal_of(const message& answer);
 
 } // namespace superstep::providers

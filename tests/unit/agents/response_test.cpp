@@ -175,6 +175,29 @@ BOOST_AUTO_TEST_CASE(error_contains_the_text_of_a_cut_answer) {
   BOOST_TEST(got.failed_text == R"({"label":"good","why":"bec)");
 }
 
+BOOST_AUTO_TEST_CASE(refusal_of_the_model_is_the_error) {
+  auto of_chat = answering("");
+  of_chat.additional_kwargs["refusal"] = "I cannot help.";
+  auto of_responses = answering("");
+  of_responses.blocks.emplace().push_back({{"type", "refusal"}, {"refusal", "I cannot help."}});
+  auto standard = answering("");
+  standard.blocks.emplace().push_back(
+      {{"type", "non_standard"}, {"value", of_responses.blocks->at(0)}});
+  for (const auto& refused : {of_chat, of_responses, standard})
+    for (const auto* method : {"json_schema", "tool_call"}) {
+      const auto model = scripted({refused});
+      const auto got =
+          run(spec_of("  retries: 1\nresponse_method: " + std::string{method} + "\n"), model);
+      BOOST_TEST((got.code == model_errc::invalid_response));
+      BOOST_TEST(got.error.find("the model refused to answer: I cannot help.") != std::string::npos,
+                 got.error);
+      BOOST_TEST(got.failed_text == "I cannot help.");
+      const auto asked = model->asked();
+      BOOST_REQUIRE(asked.size() == 2U);
+      BOOST_TEST(asked[1].messages[1].content == "I cannot help.");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(model_error_after_invalid_answer_counts_that_answer) {
   // Gives an invalid answer first and then fails.
   class breaking_model final : public chat_model {

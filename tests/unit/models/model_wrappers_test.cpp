@@ -129,6 +129,14 @@ BOOST_AUTO_TEST_CASE(structured_method_selects_source_of_parsed_answer) {
   BOOST_TEST(calls->asked()[0].tools->at(0).name == "point");
   BOOST_TEST(calls->asked()[0].parameters.at("tool_choice").as_string() == "point");
 
+  auto refusal = ai_message("");
+  refusal.additional_kwargs["refusal"] = "I cannot.";
+  for (const auto method : {structured_method::json_schema, structured_method::tool_call}) {
+    const auto refusing =
+        with_structured_output(model_that_says({refusal}), point_schema(), method);
+    BOOST_TEST(sync_wait(refusing->ask("?"))->fault == "the model refused to answer: I cannot.");
+  }
+
   auto no_object = point_schema();
   no_object.schema["type"] = "array";
   BOOST_TEST(with_structured_output(calls, no_object).has_error());
