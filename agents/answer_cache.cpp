@@ -55,13 +55,27 @@ void open_table(sqlite_database& db) {
   });
 }
 
+/// Returns the text of an error. Those of the database are about checkpoints, and so is the advice
+/// at their end.
+std::string cache_error_text(const checkpoint_error& e, const std::string& path) {
+  if (e.code() == checkpoint_errc::corrupt)
+    return "'" + path +
+           "' is damaged, or is not an answer cache; delete a damaged cache, or name "
+           "another file";
+  const auto text = std::string{e.what()};
+  constexpr auto prefix = std::string_view{"checkpoints in "};
+  if (!text.starts_with(prefix))
+    return text;
+  return "answer cache " + text.substr(prefix.size(), text.rfind(" (") - prefix.size());
+}
+
 } // namespace
 
 /// One connection, protected by a mutex.
 class answer_cache::impl {
 public:
-  impl(const std::string& path, std::int64_t bytes_max)
-      : bytes_max_{bytes_max}, db_{opened(path)},
+  impl(const std::string& path, std::int64_t bytes_max, std::shared_ptr<call_activity> activity)
+      : bytes_max_{bytes_max}, activity_{std::move(activity)}, db_{opened(path)},
         find_{db_->prepare("SELECT answer FROM answers WHERE key = ?1")},
         put_{db_->prepare("INSERT OR IGNORE INTO answers (key, answer) VALUES (?1, ?2)")},
         shrink_{
@@ -118,12 +132,15 @@ private:
   void attempt(Call call) {
     try {
       call();
-    } catch (const checkpoint_error&) {
+    } catch (const checkpoint_error& e) {
       db_->roll_back();
+      if (const auto to = std::exchange(activity_, nullptr))
+        to->warn(cache_error_text(e, db_->name()) + "; the model was called instead");
     }
   }
 
   const std::int64_t bytes_max_;
+  std::shared_ptr<call_activity> activity_; ///< null after the first failure
   std::mutex mutex_;
   std::unique_ptr<sqlite_database> db_;
   statement find_;
@@ -136,13 +153,14 @@ answer_cache::answer_cache(std::unique_ptr<impl> i) : impl_{std::move(i)} {}
 answer_cache::~answer_cache() = default;
 
 result<std::shared_ptr<answer_cache>> answer_cache::open(const std::string& path,
-                                                         std::int64_t bytes_max) {
+                                                         std::int64_t bytes_max,
+                                                         std::shared_ptr<call_activity> activity) {
   constexpr auto bytes_min = std::int64_t{1} << 20;
   try {
-    auto made = std::make_unique<impl>(path, std::max(bytes_max, bytes_min));
+    auto made = std::make_unique<impl>(path, std::max(bytes_max, bytes_min), std::move(activity));
     return std::shared_ptr<answer_cache>{new answer_cache{std::move(made)}};
   } catch (const checkpoint_error& e) {
-    return error{errc::io_failed, e.what()};
+    return error{errc::io_failed, cache_error_text(e, path)};
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/base/error.hpp>
+#include <superstep/models/detail/call_activity.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -15,17 +16,20 @@ namespace superstep::detail {
 /// one file. Beyond a size, the oldest answers are deleted. A power failure may lose the latest
 /// answers.
 ///
-/// Failures after the file was opened are not reported, because a run can call the model instead.
-/// An answer that cannot be written is not stored, and one that cannot be read counts as missing.
+/// Failures after the file was opened fail no call, because a run can call the model instead: an
+/// answer that cannot be written is not stored, and one that cannot be read counts as missing. The
+/// first failure becomes a warning.
 /// @par Threads
 /// All members may be called from any thread.
 class answer_cache {
 public:
   /// Opens or creates the file.
   /// @param bytes_max maximum size of the file; at least 1 MiB
+  /// @param activity gets the warning; may be null
   /// @return the cache; errc::io_failed if the file cannot be opened, or belongs to another program
-  [[nodiscard]] static result<std::shared_ptr<answer_cache>> open(const std::string& path,
-                                                                  std::int64_t bytes_max);
+  [[nodiscard]] static result<std::shared_ptr<answer_cache>>
+  open(const std::string& path, std::int64_t bytes_max,
+       std::shared_ptr<call_activity> activity = nullptr);
   ~answer_cache();
   answer_cache(const answer_cache&) = delete;
   answer_cache& operator=(const answer_cache&) = delete;

@@ -120,10 +120,11 @@ result<chat_model_ptr> make_model(const agent_spec& spec, const std::shared_ptr<
 
 /// Wraps the model in the answer cache of the file. The cache is inside of the recording, so a
 /// recording contains the cached answers too, and outside of the limits, so they use none.
-result<chat_model_ptr> cached(result<chat_model_ptr> made, const agent_spec& spec) {
+result<chat_model_ptr> cached(result<chat_model_ptr> made, const agent_spec& spec,
+                              const std::shared_ptr<call_activity>& activity) {
   if (!made || !spec.cache || spec.cache->path.empty())
     return made;
-  auto cache = detail::answer_cache::open(spec.cache->path, spec.cache->bytes_max);
+  auto cache = detail::answer_cache::open(spec.cache->path, spec.cache->bytes_max, activity);
   if (!cache)
     return cache.error();
   auto options = detail::cached_model_options{};
@@ -463,7 +464,7 @@ chat_model_ptr building::make_wrapped_model(const agent_spec& spec,
   if (!made)
     add_model_faults(spec, made.error(), read_faults, faults_);
   if (made && *made) {
-    made = cached(std::move(made), spec);
+    made = cached(std::move(made), spec, activity_);
     if (!made)
       faults_.push_back(
           {spec.file, spec.cache_line, "cache.path", made.error().text, made.error().code});

@@ -27,6 +27,7 @@
 #include "results/gold_check.hpp"
 
 #include <superstep/batch/batch.hpp>
+#include <superstep/models/detail/call_activity.hpp>
 
 #include <boost/system/system_error.hpp>
 #include <fmt/format.h>
@@ -401,6 +402,8 @@ job_end run(const run_arguments& given) {
   if (ended->rows == 0 && ended->stop.cause != stop_cause::request)
     std::cerr << "superstep run: warning: the input has no rows: "
               << (given.batch.input == "-" ? "standard input" : given.batch.input) << '\n';
+  for (const auto& warning : built.activity->warnings())
+    std::cerr << "superstep run: warning: " << warning << '\n';
   // The rows may be on standard output.
   (given.batch.output == "-" ? std::cerr : std::cout) << to_text(*ended) << std::endl;
   if (!std::cout && has_reader_ended())

@@ -4,6 +4,7 @@
 #include <superstep/base/detail/assert.hpp>
 #include <superstep/models/detail/call_activity.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace superstep {
@@ -11,6 +12,18 @@ namespace superstep {
 call_activity::snapshot call_activity::now() const {
   const auto lock = std::scoped_lock{mutex_};
   return {retries_, repeating_, waiting_.load(std::memory_order_relaxed), last_error_};
+}
+
+void call_activity::warn(const std::string& text) {
+  constexpr auto warnings_max = std::size_t{16};
+  const auto lock = std::scoped_lock{mutex_};
+  if (warnings_.size() < warnings_max && std::ranges::find(warnings_, text) == warnings_.end())
+    warnings_.push_back(text);
+}
+
+std::vector<std::string> call_activity::warnings() const {
+  const auto lock = std::scoped_lock{mutex_};
+  return warnings_;
 }
 
 void call_activity::end(bool has_succeeded) {

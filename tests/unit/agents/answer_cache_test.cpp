@@ -353,6 +353,28 @@ BOOST_AUTO_TEST_CASE(file_of_another_program_is_refused) {
   BOOST_TEST(missing.error().text.find("cache.db") != std::string::npos, missing.error().text);
 }
 
+BOOST_AUTO_TEST_CASE(damaged_cache_causes_one_warning) {
+  const auto in = folder{};
+  for (auto i = 0; i < 100; ++i)
+    opened(in)->put("key " + std::to_string(i), std::string(500, 'x'));
+  constexpr auto page = 4096; // the first page is intact
+  const auto size = std::filesystem::file_size(in.file());
+  auto file = std::fstream{in.file(), std::ios::in | std::ios::out | std::ios::binary};
+  file.seekp(page);
+  file << std::string(size - page, '\xff') << std::flush;
+  const auto activity = std::make_shared<call_activity>();
+  const auto cache = detail::answer_cache::open(in.file(), std::int64_t{1} << 24, activity).value();
+  BOOST_TEST(!cache->find("key 1"));
+  cache->put("key 1", "answer");
+  const auto warnings = activity->warnings();
+  BOOST_REQUIRE(warnings.size() == 1U);
+  BOOST_TEST(warnings[0].find("is damaged") != std::string::npos, warnings[0]);
+  std::filesystem::resize_file(in.file(), page + 1);
+  const auto again = detail::answer_cache::open(in.file(), std::int64_t{1} << 24);
+  BOOST_REQUIRE(again.has_error());
+  BOOST_TEST(again.error().text.find("delete a damaged cache") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(unused_cache_of_agent_file_causes_warning) {
   const auto in = folder{};
   const auto warnings_with = [&](const std::string& model, const std::string& more) {

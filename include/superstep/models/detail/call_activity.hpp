@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace superstep {
 
@@ -30,6 +31,12 @@ public:
   };
   /// Returns the current counts.
   [[nodiscard]] snapshot now() const;
+
+  /// Stores a warning about a failure that did not fail a call, for the end of the job. Stores
+  /// equal warnings once.
+  void warn(const std::string& text);
+  /// Returns the warnings, in the order of warn().
+  [[nodiscard]] std::vector<std::string> warnings() const;
 
   /// Counts a call as waiting for a limit during its lifetime.
   class waiting_call {
@@ -79,6 +86,7 @@ private:
   std::uint64_t retries_ = 0;
   std::size_t repeating_ = 0;
   std::string last_error_;
+  std::vector<std::string> warnings_;
 };
 
 } // namespace superstep
