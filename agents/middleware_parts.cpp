@@ -334,9 +334,9 @@ void check_response_in_answer(const response_format& response, agent_rules rules
                    "model call, not in a separate call");
   if (response.method == structured_method::tool_call && !is_react)
     refuse_options(
-        "response_format::method tool_call needs a separate model call for the response, "
-        "which create_agent() does not make; use json_schema or json_object, or "
-        "create_react_agent()");
+        "response_format::method tool_call needs a separate model call for the response; set "
+        "response_format::request to response_request::separate, or use json_schema or "
+        "json_object");
   if (response.method != structured_method::json_schema && is_react && has_tools)
     refuse_options("response_format::request in_answer requires the method json_schema in an agent "
                    "with tools; use response_request::separate");

@@ -202,20 +202,6 @@ task<answer_ptr> ask_with_early_calls(chat_model_ptr model, model_request reques
   co_return answer;
 }
 
-/// Asks a model for the structured response only, without streaming its answer.
-task<message> ask_separately(model_turn turn, runtime rt, context_ptr asked) {
-  const auto model = turn.model;
-  auto request = request_of(std::move(turn), rt, asked);
-  auto observed = observed_model::of(asked, request, true);
-  auto asking = model->complete(std::move(request));
-  auto answer = co_await asking;
-  if (observed)
-    observed->end(answer);
-  if (!answer)
-    throw model_error{answer.error()};
-  co_return std::move(*answer);
-}
-
 } // namespace
 
 std::uint32_t answers_in(const message_list& messages) {
@@ -262,7 +248,20 @@ task<message> ask_model_later(model_turn turn, runtime rt, early_ptr early, cont
   co_return std::move(*answer);
 }
 
-task<response_answer> ask_response(response_reader_ptr reader, model_turn turn, runtime rt,
+task<message> ask_separately(model_turn turn, runtime rt, context_ptr asked) {
+  const auto model = turn.model;
+  auto request = request_of(std::move(turn), rt, asked);
+  auto observed = observed_model::of(asked, request, true);
+  auto asking = model->complete(std::move(request));
+  auto answer = co_await asking;
+  if (observed)
+    observed->end(answer);
+  if (!answer)
+    throw model_error{answer.error()};
+  co_return std::move(*answer);
+}
+
+task<response_answer> ask_response(response_reader_ptr reader, model_turn turn, model_ask ask,
                                    context_ptr asked) {
   if (const auto& prompt = reader->prompt(); !prompt.empty()) {
     auto text = turn.system ? text_of(*turn.system) + "\n\n" + prompt : prompt;
@@ -270,9 +269,6 @@ task<response_answer> ask_response(response_reader_ptr reader, model_turn turn, 
   }
   turn.tools = std::make_shared<const std::vector<tool_definition>>();
   reader->prepare(turn);
-  auto ask = [rt = std::move(rt), asked](model_turn call) {
-    return ask_separately(std::move(call), rt, asked);
-  };
   return ask_for_response(std::move(reader), std::move(turn), std::move(ask), std::move(asked));
 }
 

@@ -73,6 +73,14 @@ std::string last_words(const retry_options& options, const std::exception_ptr& f
   }
 }
 
+/// Whether a call requests a structured response: by its format, or as the arguments of its only
+/// tool, which the model must call. A text about a failure would be read as the response.
+bool requests_response(const model_call& call) {
+  const auto* choice = call.parameters.if_contains("tool_choice");
+  return call.format || (choice && call.tools && call.tools->size() == 1 &&
+                         *choice == json::value(call.tools->front().name));
+}
+
 task<message> ask_again(retry_options_ptr options, model_call call, model_ask ask, runtime rt) {
   auto attempt = std::uint32_t{1};
   auto failure = std::exception_ptr{};
@@ -89,7 +97,7 @@ task<message> ask_again(retry_options_ptr options, model_call call, model_ask as
     auto rest = sleep_for{rest_after(*options, attempt, rt.config().run_id)};
     co_await rest;
   }
-  if (call.format) // a text about the failure would be read as the structured response
+  if (requests_response(call))
     std::rethrow_exception(failure);
   co_return ai_message(last_words(*options, failure, attempt, "Model call", ""));
 }

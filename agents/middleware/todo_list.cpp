@@ -92,6 +92,10 @@ message_middleware todo_list_for(std::string field, todo_list_options options) {
   out.tools = {std::make_shared<const write_todos>(std::move(field), options.description)};
   out.wrap_model_call = [prompt = options.prompt.empty() ? our_prompt : options.prompt](
                             model_call call, const model_ask& ask, const runtime&) {
+    // A call that only requests the structured response offers no tools.
+    if (call.tools && std::ranges::find(*call.tools, std::string_view{tool_name},
+                                        &tool_definition::name) == call.tools->end())
+      return ask(std::move(call));
     auto system = call.system ? *call.system : system_message("");
     if (system.blocks)
       system.blocks->push_back({{"type", "text"}, {"text", prompt}});

@@ -42,6 +42,27 @@ private:
   bool tells_pieces_;
 };
 
+/// Answers questions, and fails the given number of times before it gives a structured response.
+class moody_responder final : public chat_model {
+public:
+  explicit moody_responder(int failures) : left_{failures} {}
+  task<result<message>> complete(model_request request) const override {
+    const auto is_by_tool = request.parameters.contains("tool_choice");
+    if (!request.format && !is_by_tool)
+      co_return ai_message("hello");
+    ++asked_;
+    if (left_-- > 0)
+      co_return error{model_errc::server_error, "not now"};
+    co_return is_by_tool ? ai_message("", {{"c", "Answer", {}}}) : ai_message("{}");
+  }
+  std::string fingerprint() const override { return "moody"; }
+  [[nodiscard]] int asked() const { return asked_; } ///< calls for a response
+
+private:
+  mutable std::atomic<int> left_;
+  mutable std::atomic<int> asked_ = 0;
+};
+
 retry_options at_once(bool then_throw = false) {
   auto out = retry_options{};
   out.policy.initial_interval = std::chrono::milliseconds{0};
@@ -99,6 +120,36 @@ BOOST_AUTO_TEST_CASE(failure_text_never_becomes_structured_response) {
   const auto ended = run(std::move(options));
   BOOST_TEST(why(ended).find("not now") != std::string::npos);
   BOOST_TEST(model->asked() == 3);
+}
+
+BOOST_AUTO_TEST_CASE(separate_response_call_passes_the_middleware) {
+  const auto ends = [](const chat_model_ptr& model, structured_method method,
+                       middleware<desk> wrapper) {
+    auto options = design(model);
+    options.middleware = {std::move(wrapper)};
+    options.response = response_format{{{"type", "object"}, {"title", "Answer"}}};
+    options.response->request = response_request::separate;
+    options.response->method = method;
+    return run(std::move(options));
+  };
+  for (const auto method : {structured_method::json_schema, structured_method::tool_call}) {
+    const auto recovers = std::make_shared<const moody_responder>(2);
+    auto ended = ends(recovers, method, model_retry(at_once()));
+    BOOST_TEST(why(ended) == "");
+    BOOST_TEST(to_text(ended.state.structured_response) == "{}");
+    BOOST_TEST(recovers->asked() == 3);
+    const auto broken = std::make_shared<const moody_responder>(9);
+    ended = ends(broken, method, model_retry(at_once()));
+    BOOST_TEST(why(ended).find("not now") != std::string::npos, why(ended));
+    BOOST_TEST(broken->asked() == 3);
+    const auto other = std::make_shared<const moody_responder>(0);
+    ended = ends(broken, method, model_fallback({other}));
+    BOOST_TEST(to_text(ended.state.structured_response) == "{}");
+    BOOST_TEST(other->asked() == 1);
+    const auto listed = std::make_shared<const moody_responder>(0);
+    ended = ends(listed, method, todo_list<&desk::todos>()); // offers no tool, describes none
+    BOOST_TEST(to_text(ended.state.structured_response) == "{}");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(permanent_errors_are_not_retried) {

@@ -91,8 +91,12 @@ struct agent_core {
   }
   /// Calls the model through the wrappers, starting with the one at index `from`.
   /// @param has_answered set when the model has answered; may be null
+  /// @param is_separate whether the call only requests the structured response
   static task<message> ask(const ptr& agent, std::size_t from, model_call call, const State& state,
-                           const runtime& rt, const std::shared_ptr<bool>& has_answered) {
+                           const runtime& rt, const std::shared_ptr<bool>& has_answered,
+                           bool is_separate = false) {
+    if (from == agent->wraps.size() && is_separate)
+      return react::ask_separately(std::move(call), rt, agent->context_of(rt));
     if (from == agent->wraps.size()) {
       auto asking =
           react::ask_model_later(std::move(call), rt, agent->early, agent->context_of(rt));
@@ -100,8 +104,8 @@ struct agent_core {
     }
     return agent->wraps[from](
         state, std::move(call),
-        [agent, from, &state, rt, has_answered](model_call changed) {
-          return ask(agent, from + 1, std::move(changed), state, rt, has_answered);
+        [agent, from, &state, rt, has_answered, is_separate](model_call changed) {
+          return ask(agent, from + 1, std::move(changed), state, rt, has_answered, is_separate);
         },
         rt);
   }
@@ -181,7 +185,11 @@ struct agent_turns {
         turn.messages = co_await making;
       }
     }
-    auto asking = react::ask_response(agent->separate, std::move(turn), rt, agent->context_of(rt));
+    auto ask = [agent, &state, rt](model_call call) {
+      return core::ask(agent, 0, std::move(call), state, rt, nullptr, true);
+    };
+    auto asking = react::ask_response(agent->separate, std::move(turn), std::move(ask),
+                                      agent->context_of(rt));
     auto answer = co_await asking;
     auto out = update{};
     front::set_response(out, std::move(answer.value));

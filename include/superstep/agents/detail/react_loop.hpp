@@ -74,11 +74,15 @@ using answer_ptr = std::shared_ptr<message>;
 [[nodiscard]] task<message> ask_model_later(model_turn turn, runtime rt, early_ptr early,
                                             context_ptr asked);
 
-/// Calls the model for the structured response, after the loop. `turn` contains the model, the
-/// system message, the messages and the number of the call. The task throws as that of
-/// ask_for_response().
+/// Calls the model for the structured response only, when the task is awaited, and does not stream
+/// the answer. The task throws the model's error.
+[[nodiscard]] task<message> ask_separately(model_turn turn, runtime rt, context_ptr asked);
+
+/// Requests the structured response, after the loop. `turn` contains the model, the system message,
+/// the messages and the number of the call. The task throws as that of ask_for_response().
+/// @param ask makes a call with ask_separately()
 [[nodiscard]] task<response_answer> ask_response(response_reader_ptr reader, model_turn turn,
-                                                 runtime rt, context_ptr asked);
+                                                 model_ask ask, context_ptr asked);
 
 /// Prepares an answer for the state: sets the name of the agent, or replaces the answer if too few
 /// steps are left for its calls.
