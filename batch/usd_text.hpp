@@ -14,6 +14,8 @@ namespace superstep::detail {
 inline std::string usd_text(double dollars) {
   constexpr auto places_min = 2;
   constexpr auto places_max = 9; // costs are counted in billionths of a dollar
+  // Sums in another order may differ in their last bits. Equal amounts have equal texts.
+  dollars = std::round(dollars * 1e9) / 1e9;
   if (dollars >= 1 || dollars <= 0)
     return fmt::format("${:.{}f}", dollars, places_min);
   const auto magnitude = static_cast<int>(std::floor(std::log10(dollars)));

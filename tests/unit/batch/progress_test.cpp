@@ -197,6 +197,8 @@ BOOST_AUTO_TEST_CASE(amounts_have_at_least_two_decimal_places) {
       {0.1, "$0.10"},  {0.0000042, "$0.0000042"}, {1e-9, "$0.000000001"}};
   for (const auto& [dollars, text] : cases)
     BOOST_TEST(usd_text(dollars) == text);
+  // The sums of the same costs in two orders.
+  BOOST_TEST(usd_text(0.01125) == usd_text(0.011250000000000003));
 }
 
 BOOST_AUTO_TEST_CASE(json_progress_contains_retries_and_errors) {
