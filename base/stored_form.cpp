@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of stored_form.hpp that are not templates: errors, and numbers that JSON cannot express
 // (infinities and NaN).
+#include "base/visible_text.hpp"
+
 #include <superstep/base/stored_form.hpp>
 
 namespace superstep::detail {
 
 error unfit_stored(const std::string& path, std::string_view wanted, const json::value& got) {
   constexpr auto shown_max = std::size_t{80};
-  auto text = to_text(got);
-  if (text.size() > shown_max)
-    text = text.substr(0, shown_max - 3) + "...";
-  return {errc::parse_failed, path + ": expected " + std::string{wanted} + ", found " + text};
+  return {errc::parse_failed, path + ": expected " + std::string{wanted} + ", found " +
+                                  one_line(to_text(got), shown_max)};
 }
 
 // Infinities and NaN are written as texts, because JSON has no such numbers and null would not

@@ -3,6 +3,7 @@
 // arrives on a thread of CAF and resumes the body through its executor.
 #include "base/deadline.hpp"
 #include "base/error_table.hpp"
+#include "base/visible_text.hpp"
 #include "reply_port.hpp"
 
 #include <superstep/base/detail/assert.hpp>
@@ -233,11 +234,8 @@ task<caf::message> ask_actor(port_ptr owner, caf::message request, actor_call_op
 }
 
 void throw_unexpected(const reply_port& port, const caf::message& answer) {
-  auto shown = to_string(answer);
-  if (shown.size() > shown_max)
-    shown = shown.substr(0, shown_max) + "...";
   throw actor_error{actor_errc::unexpected_answer,
-                    port.target_in_text() + " answered " + shown +
+                    port.target_in_text() + " answered " + one_line(to_string(answer), shown_max) +
                         ", which is not of the expected type; compare its interface with the "
                         "declared type of the answer"};
 }

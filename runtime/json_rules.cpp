@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The named reducers of JSON channels: add, max, concat, append, merge. json_graph.cpp looks them
 // up by name. The rule append of a channel is in json_append.cpp.
+#include "base/visible_text.hpp"
 #include "json_layout.hpp"
 
 #include <array>
@@ -28,13 +29,18 @@ bool fits(wide_integer v) {
   return v >= std::numeric_limits<Integer>::min() && v <= std::numeric_limits<Integer>::max();
 }
 
+/// Throws unless both values are of the kind that a rule combines.
+void require(bool (json::value::*is_kind)() const noexcept, const char* rule, const char* wants,
+             const json::value& into, const json::value& more) {
+  for (const auto* v : {&into, &more})
+    if (!(v->*is_kind)())
+      detail::throw_unfit_json(rule, wants, *v);
+}
+
 /// Adds numbers. Integers stay integers: if their sum exceeds 64 bits, an error is thrown instead
 /// of a rounded result.
 void add(json::value& into, json::value&& more) {
-  if (!into.is_number())
-    detail::throw_unfit_json("add", "numbers", into);
-  if (!more.is_number())
-    detail::throw_unfit_json("add", "numbers", more);
+  require(&json::value::is_number, "add", "numbers", into, more);
   if (!is_integer(into) || !is_integer(more)) {
     into = into.to_number<double>() + more.to_number<double>();
     return;
@@ -49,10 +55,7 @@ void add(json::value& into, json::value&& more) {
 }
 
 void max(json::value& into, json::value&& more) {
-  if (!into.is_number())
-    detail::throw_unfit_json("max", "numbers", into);
-  if (!more.is_number())
-    detail::throw_unfit_json("max", "numbers", more);
+  require(&json::value::is_number, "max", "numbers", into, more);
   // Integers are not compared as doubles, because a double has only 53 bits.
   const auto is_larger = is_integer(into) && is_integer(more)
                              ? widened(more) > widened(into)
@@ -62,28 +65,19 @@ void max(json::value& into, json::value&& more) {
 }
 
 void concat(json::value& into, json::value&& more) {
-  if (!into.is_string())
-    detail::throw_unfit_json("concat", "text", into);
-  if (!more.is_string())
-    detail::throw_unfit_json("concat", "text", more);
+  require(&json::value::is_string, "concat", "text", into, more);
   into.as_string() += more.as_string();
 }
 
 void append(json::value& into, json::value&& more) {
-  if (!into.is_array())
-    detail::throw_unfit_json("append", "lists", into);
-  if (!more.is_array())
-    detail::throw_unfit_json("append", "lists", more);
+  require(&json::value::is_array, "append", "lists", into, more);
   into.as_array().reserve(into.as_array().size() + more.as_array().size());
   for (auto& item : more.as_array())
     into.as_array().push_back(std::move(item));
 }
 
 void merge(json::value& into, json::value&& more) {
-  if (!into.is_object())
-    detail::throw_unfit_json("merge", "objects", into);
-  if (!more.is_object())
-    detail::throw_unfit_json("merge", "objects", more);
+  require(&json::value::is_object, "merge", "objects", into, more);
   for (auto& [key, v] : more.as_object())
     into.as_object().insert_or_assign(key, std::move(v));
 }
@@ -97,10 +91,9 @@ const json_reducer json_reducer::append{superstep::append};
 const json_reducer json_reducer::merge{superstep::merge};
 
 void detail::throw_unfit_json(const char* rule, const char* wants, const json::value& got) {
-  auto text = to_text(got);
-  if (text.size() > 80)
-    text = text.substr(0, 77) + "...";
-  throw std::invalid_argument{std::string{rule} + " expects " + wants + ", got " + text};
+  constexpr auto shown_max = std::size_t{80};
+  throw std::invalid_argument{std::string{rule} + " expects " + wants + ", got " +
+                              one_line(to_text(got), shown_max)};
 }
 
 std::optional<detail::json_rule> detail::find_json_rule(std::string_view name) {

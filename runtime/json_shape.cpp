@@ -2,10 +2,13 @@
 // Parses the shapes of JSON channels, which describe the values that a channel may have, and
 // compares values with them. json_graph.cpp assigns shapes to channels; json_layout.cpp checks what
 // nodes read.
+#include "base/visible_text.hpp"
+
 #include <superstep/runtime/json_graph.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string_view>
 
 namespace superstep {
@@ -22,12 +25,6 @@ constexpr auto articles =
 
 error unknown_shape(const std::string& path, const std::string& what) {
   return {errc::invalid_argument, path + ": " + what};
-}
-
-/// Shortens a value for an error text.
-std::string cut(std::string text) {
-  constexpr auto length_max = std::size_t{80};
-  return text.size() <= length_max ? text : text.substr(0, length_max - 3) + "...";
 }
 
 } // namespace
@@ -107,9 +104,10 @@ bool json_shape::is_kind(const json::value& v) const noexcept {
 std::optional<std::string> json_shape::misfit(const json::value& v, const std::string& path) const {
   if (may_be_null_ && v.is_null())
     return std::nullopt;
+  constexpr auto shown_max = std::size_t{80};
   if (!is_kind(v))
     return path + " should be " + std::string{articles[static_cast<std::size_t>(kind_)]} +
-           (may_be_null_ ? " or null" : "") + ", got " + cut(to_text(v));
+           (may_be_null_ ? " or null" : "") + ", got " + one_line(to_text(v), shown_max);
   if (!items_.empty()) {
     for (auto i = std::size_t{0}; i < v.get_array().size(); ++i) {
       if (auto wrong =

@@ -3,6 +3,8 @@
 // compiles patterns with std::regex. argument_schema.cpp uses it.
 #include "schema_patterns.hpp"
 
+#include "base/utf8.hpp"
+
 #include <re2/re2.h>
 
 #include <algorithm>
@@ -263,8 +265,7 @@ private:
 result<std::unique_ptr<const re2::RE2>> compile_pattern(std::string_view pattern) {
   const auto shown = [&] {
     constexpr auto shown_max = std::size_t{100};
-    return "the pattern '" + std::string{pattern.substr(0, shown_max)} +
-           (pattern.size() > shown_max ? "…'" : "'");
+    return "the pattern '" + shortened(pattern, shown_max) + '\'';
   };
   if (pattern.size() > pattern_bytes_max)
     return error{errc::too_large,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Optional checks of what a node reads against the declared shapes of channels.
+#include "base/utf8.hpp"
 #include "graph_api/json_runs.hpp"
 
 #include <superstep/runtime/json_graph.hpp>
@@ -71,6 +72,14 @@ BOOST_DATA_TEST_CASE(shape_mismatch_is_reported_with_its_path,
   const auto shape = ss::json_shape::parse(json::parse(c.shape));
   BOOST_TEST_REQUIRE(shape.has_value());
   BOOST_TEST(shape->misfit(json::parse(c.value), "x").value_or("") == c.misfit);
+}
+
+BOOST_AUTO_TEST_CASE(long_value_in_mismatch_is_not_cut_inside_a_character) {
+  auto text = std::string{"x"}; // with it, the cut at a fixed size is inside a character
+  for (auto i = 0; i < 60; ++i)
+    text += "ä";
+  const auto shape = ss::json_shape::parse(json::value("integer"));
+  BOOST_TEST(ss::is_utf8(shape->misfit(json::value(text), "x").value()));
 }
 
 BOOST_DATA_TEST_CASE(invalid_shape_is_rejected, boost::unit_test::data::make(bad_shapes), c) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs over JSON objects: reducers, reads, Sends, branches, faults and updates.
+#include "base/utf8.hpp"
 #include "runtime/pure_run.hpp"
 
 #include <superstep/runtime/json_graph.hpp>
@@ -76,6 +77,16 @@ BOOST_AUTO_TEST_CASE(value_that_reducer_cannot_combine_is_an_error) {
   refused("concat", 1, "concat expects text, got 1");
   refused("add", std::numeric_limits<std::int64_t>::min(), "the sum does not fit 64 bits");
   refused("add", std::numeric_limits<std::uint64_t>::max(), "the sum does not fit 64 bits");
+}
+
+BOOST_AUTO_TEST_CASE(long_value_in_error_is_not_cut_inside_a_character) {
+  auto text = std::string{"x"}; // with it, the cut at a fixed size is inside a character
+  for (auto i = 0; i < 60; ++i)
+    text += "ä";
+  const auto v = json::value(text);
+  BOOST_CHECK_EXCEPTION(after("add", v, v), std::system_error, [](const auto& e) {
+    return is_utf8(e.what()) && tells(e, "add expects numbers, got \"xä") && tells(e, "ä...");
+  });
 }
 
 BOOST_AUTO_TEST_CASE(custom_reducer_is_not_applied_to_first_write) {
