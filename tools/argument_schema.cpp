@@ -266,7 +266,7 @@ bool is_date(const re2::RE2& pattern, const std::string& text) {
 bool is_of_format(const std::string& text, const std::string& format) {
   static constexpr auto date = "[0-9]+-(0[1-9]|1[012])-(0[1-9]|[12][0-9]|3[01])";
   static constexpr auto time = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:[0-5][0-9]|60)(?:\\.[0-9]+)?"
-                               "(?:[Zz]|[+|\\-](?:[01][0-9]|2[0-3]):[0-5][0-9])";
+                               "(?:[Zz]|[+\\-](?:[01][0-9]|2[0-3]):[0-5][0-9])";
   static const auto date_pattern = re2::RE2{date};
   static const auto time_pattern = re2::RE2{time};
   static const auto both_pattern = re2::RE2{std::string{date} + "[Tt]" + time};
