@@ -162,12 +162,11 @@ void pass(const value& written, const completer<result<value>>& done) {
   if (form == nullptr)
     return refused<value>(graph_errc::invalid_update,
                           where + ": its values have no JSON form; send a run_write");
-  auto failed = boost::system::error_code{};
-  const auto parsed = json::parse(text, failed);
-  if (failed)
+  const auto parsed = parse_json(text);
+  if (!parsed)
     return refused<value>(graph_errc::invalid_update,
-                          where + ": not valid JSON: " + failed.message());
-  return form->read(parsed, where);
+                          where + ": not valid JSON: " + parsed.error().text);
+  return form->read(*parsed, where);
 }
 
 [[nodiscard]] result<write> write_of_message(const run& r, const caf::type_erased_tuple& content) {
@@ -238,13 +237,13 @@ void run_mail::put_in_box(run& r, caf::mailbox_element_ptr& message) {
   mine.writes.push_back({std::move(*got), nullptr});
   const auto& content = mine.writes.back().content.content;
   auto was_passed_on = false;
-  for (const auto& done : std::exchange(channel.waiters, {})) {
-    if (done.abandoned())
-      continue;
-    pass(content, done);
-    was_passed_on = true;
-  }
   try {
+    for (const auto& done : std::exchange(channel.waiters, {})) {
+      if (done.abandoned())
+        continue;
+      pass(content, done);
+      was_passed_on = true;
+    }
     if (!was_passed_on)
       channel.unread.push_back(mine.writes.size() - 1);
   } catch (...) {
@@ -291,15 +290,15 @@ void run_mail::apply(run& r) noexcept {
   // One update of all writes takes linear time, but its overwrites would replace later writes.
   if (arrived.size() > 1 && std::ranges::none_of(arrived, is_overwrite) &&
       apply_writes(r, arrived)) {
-    for (const auto& l : arrived)
-      answer_done(*l.message);
+    for (const auto& each : arrived)
+      answer_done(*each.message);
     return;
   }
-  for (const auto& l : arrived) {
-    if (const auto applied = apply_writes(r, {&l, 1}); !applied)
-      answer_error(*l.message, applied.error());
+  for (const auto& each : arrived) {
+    if (const auto applied = apply_writes(r, {&each, 1}); !applied)
+      answer_error(*each.message, applied.error());
     else
-      answer_done(*l.message);
+      answer_done(*each.message);
   }
 }
 
@@ -308,8 +307,8 @@ result<void> run_mail::apply_writes(run& r, std::span<const received_write> from
   try {
     auto writes = std::vector<write>{};
     writes.reserve(from.size());
-    for (const auto& l : from)
-      writes.push_back(l.content);
+    for (const auto& each : from)
+      writes.push_back(each.content);
     return r.state.apply_outside(writes);
   } catch (...) {
     return error_of_exception("copying a value that was written to a run");
@@ -322,8 +321,8 @@ void run_mail::drop(const run& r) noexcept {
     return;
   const auto arrived = std::move(found->second.writes);
   pending_.erase(found);
-  for (const auto& l : arrived)
-    answer_ended(*l.message);
+  for (const auto& each : arrived)
+    answer_ended(*each.message);
 }
 
 caf::actor self(const runtime& rt) {

@@ -209,6 +209,10 @@ BOOST_AUTO_TEST_CASE(invalid_write_is_refused_and_run_continues) {
   const auto text =
       ask(system, target, ss::write_atom::value, std::string{"approved"}, std::string{"{"});
   BOOST_TEST(text.error.has_value());
+  const auto repeated = ask(system, target, ss::write_atom::value, std::string{"approved"},
+                            std::string{R"({"a":1,"a":2})"});
+  BOOST_TEST_REQUIRE(repeated.error.has_value());
+  BOOST_TEST(ss::text_of(*repeated.error).find("not valid JSON") != std::string::npos);
   auto wrong = std::async(std::launch::async, [&] {
     return ask(system, target, ss::run_write{"item", ss::value{1}});
   });
