@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace superstep {
 
@@ -60,11 +61,13 @@ std::vector<distribution::bar> distribution::bars(std::size_t bars_max) const {
   auto out = std::vector<bar>{};
   if (count_ == 0 || bars_max == 0)
     return out;
-  constexpr auto bucket_max = (std::size_t{64} << bits) - 1;
+  const auto last_bucket = bucket_of(std::numeric_limits<std::uint64_t>::max());
   const auto merged = (counts_.size() - 1) / bars_max + 1;
   for (auto i = std::size_t{0}; i < counts_.size(); i += merged) {
     const auto from = first_ + i;
-    auto one = bar{start_of(from), start_of(std::min(from + merged, bucket_max)), 0};
+    const auto to = from + merged <= last_bucket ? start_of(from + merged)
+                                                 : std::numeric_limits<std::uint64_t>::max();
+    auto one = bar{start_of(from), to, 0};
     for (auto j = i; j < std::min(i + merged, counts_.size()); ++j)
       one.count += counts_[j];
     out.push_back(one);

@@ -46,8 +46,10 @@ BOOST_AUTO_TEST_CASE(bars_contain_each_value_once) {
     for (const auto most : {1U, 3U, 48U}) {
       const auto bars = values.bars(most);
       auto sum = std::uint64_t{0};
-      for (const auto& bar : bars)
+      for (const auto& bar : bars) {
+        BOOST_TEST(bar.from < bar.to);
         sum += bar.count;
+      }
       BOOST_TEST(sum == all.size());
       BOOST_TEST(bars.size() <= most);
       BOOST_TEST(bars.front().from <= *all.begin());
