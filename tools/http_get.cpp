@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tool `http_get`. It follows redirects itself, because each target must be checked against the
 // allowed hosts.
+#include "base/deadline.hpp"
 #include "host_list.hpp"
 
 #include <superstep/base/await.hpp>
@@ -52,7 +53,7 @@ struct http_getter {
 
   task<tool_output> operator()(http_get_arguments args) const {
     auto& at = co_await this_context{};
-    const auto deadline = at.where->now() + options.timeout;
+    const auto deadline = detail::deadline_after(at.where->now(), options.timeout);
     auto address = std::move(args.url);
     for (auto hop = std::uint32_t{0}; hop <= options.redirects_max; ++hop) {
       const auto target = parse_url(address);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tool `sqlite_query`, which runs read-only queries that models write. An authorizer restricts
 // the actions of a query. sqlite_guard.cpp and a progress handler limit its cost.
+#include "base/deadline.hpp"
 #include "sqlite_guard.hpp"
 #include "sqlite_like.hpp"
 
@@ -10,11 +11,11 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <stop_token>
 #include <system_error>
 #include <utility>
@@ -66,8 +67,9 @@ int authorize(void*, int action, const char* name, const char* second, const cha
 /// The number of running queries of a tool, and SQLite's memory before the first of them. SQLite
 /// counts the memory of the whole process only.
 struct query_load {
-  std::atomic<std::int64_t> running{0};
-  std::atomic<std::int64_t> memory_before{0};
+  std::mutex mutex; ///< guards the members below
+  std::int64_t running = 0;
+  std::int64_t memory_before = 0;
 };
 
 /// Decides when a query must end. The progress handler checks it, and so does the loop over the
@@ -80,7 +82,7 @@ struct end_of_query {
   std::int64_t memory_max; ///< SQLite's memory in the whole process, in bytes
   reason why = reason::none;
 
-  bool look() {
+  bool check() {
     if (stop.stop_requested())
       why = reason::stopped;
     else if (std::chrono::steady_clock::now() >= deadline)
@@ -89,28 +91,34 @@ struct end_of_query {
       why = reason::memory;
     return why != reason::none;
   }
-  static int ask(void* self) { return static_cast<end_of_query*>(self)->look() ? 1 : 0; }
+  static int ask(void* self) { return static_cast<end_of_query*>(self)->check() ? 1 : 0; }
 };
 
 /// Counts a query while it runs.
 class running_query {
 public:
   explicit running_query(query_load& load) : load_{load} {
-    if (load_.running.fetch_add(1) == 0)
-      load_.memory_before.store(sqlite3_memory_used());
+    const auto lock = std::scoped_lock{load_.mutex};
+    if (load_.running++ == 0)
+      load_.memory_before = sqlite3_memory_used();
   }
   running_query(const running_query&) = delete;
   running_query& operator=(const running_query&) = delete;
-  ~running_query() { load_.running.fetch_sub(1); }
+  ~running_query() {
+    const auto lock = std::scoped_lock{load_.mutex};
+    --load_.running;
+  }
 
   /// Returns the maximum of SQLite's memory in this process: its memory before the first running
   /// query, plus `one`, plus a share for each running query. A small query may therefore fail while
   /// a large one runs.
   /// @param one sqlite_query_options::memory_bytes_max
   [[nodiscard]] std::int64_t memory_max(std::size_t one) const {
-    constexpr auto share = std::int64_t{4} << 20U; // page cache and sorter of a small query
-    return load_.memory_before.load() + static_cast<std::int64_t>(one) +
-           load_.running.load() * share;
+    constexpr auto share = std::int64_t{4} << 20U;  // page cache and sorter of a small query
+    constexpr auto one_max = std::size_t{1} << 50U; // so that the sum cannot overflow
+    const auto lock = std::scoped_lock{load_.mutex};
+    return load_.memory_before + static_cast<std::int64_t>(std::min(one, one_max)) +
+           load_.running * share;
   }
 
 private:
@@ -295,7 +303,7 @@ result<std::string> rows_of(sqlite3* db, sqlite3_stmt* s, const sqlite_query_opt
     if (code == SQLITE_DONE)
       return text + ']';
     if (code == SQLITE_ROW)
-      end.look(); // the progress handler may not run in short queries
+      end.check(); // the progress handler may not run in short queries
     if (end.why != end_of_query::reason::none)
       return ended(end, options);
     if (code != SQLITE_ROW)
@@ -327,16 +335,16 @@ BOOST_DESCRIBE_STRUCT(sqlite_query_arguments, (), (query, parameters))
 result<std::string> run_query(const sqlite_query_options& options,
                               const sqlite_query_arguments& args, const std::stop_token& stop,
                               query_load& load) {
-  constexpr auto steps_between_looks = 20;
+  constexpr auto steps_between_checks = 20;
   const auto running = running_query{load};
-  auto end = end_of_query{std::chrono::steady_clock::now() + options.timeout, stop,
-                          running.memory_max(options.memory_bytes_max)};
+  auto end = end_of_query{detail::deadline_after(std::chrono::steady_clock::now(), options.timeout),
+                          stop, running.memory_max(options.memory_bytes_max)};
   // Each call opens a connection, because calls run concurrently on any thread. Opening is cheap.
   auto watch = detail::function_watch{&end_of_query::ask, &end};
   const auto db = open_database(options.path, options.value_bytes_max, watch);
   if (!db)
     return db.error();
-  sqlite3_progress_handler(db->get(), steps_between_looks, &end_of_query::ask, &end);
+  sqlite3_progress_handler(db->get(), steps_between_checks, &end_of_query::ask, &end);
   const auto query = prepare(db->get(), args.query);
   if (!query)
     return query.error();

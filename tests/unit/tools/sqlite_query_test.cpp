@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <limits>
 #include <ostream>
 #include <random>
 #include <stop_token>
@@ -179,6 +180,13 @@ BOOST_AUTO_TEST_CASE(endless_query_ends_at_timeout_or_stop_request) {
   auto context = tool_context{};
   context.stop = source.get_token();
   BOOST_TEST(ask({{"query", endless}}, options(), context).is_error);
+}
+
+BOOST_AUTO_TEST_CASE(largest_limits_do_not_end_a_query) {
+  auto o = options();
+  o.timeout = std::chrono::milliseconds::max();
+  o.memory_bytes_max = std::numeric_limits<std::size_t>::max();
+  BOOST_TEST(ask({{"query", "SELECT 1 AS a"}}, o).content == R"([{"a":1}])");
 }
 
 BOOST_AUTO_TEST_CASE(memory_limit_counts_all_sqlite_memory_of_process) {
