@@ -14,8 +14,9 @@
 
 namespace superstep {
 
-// Invariant: no coroutine waits while the place is free. Waits are ended outside the lock: if the
-// waiting coroutine was destroyed, its turn is destroyed at once, which takes the lock again.
+// Invariant: no coroutine waits while the place is free. admit() restores it, and until then
+// newcomers do not get the place. Waits are ended outside the lock: if the waiting coroutine was
+// destroyed, its turn is destroyed at once, which takes the lock again.
 
 struct fair_line::state {
   /// A run that has entered the queue.
@@ -96,7 +97,7 @@ std::optional<fair_line::turn> fair_line::enter_now(const std::shared_ptr<state>
                                                     std::size_t run) {
   const auto lock = std::scoped_lock{in->mutex};
   auto& of = in->run_of(run); // records the start of a new run
-  if (in->is_taken)
+  if (in->is_taken || !in->line.empty())
     return std::nullopt;
   in->enter(of);
   in->take(run);

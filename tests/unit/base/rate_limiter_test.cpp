@@ -11,10 +11,13 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <random>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace superstep;
@@ -331,6 +334,33 @@ BOOST_AUTO_TEST_CASE(destroyed_waiter_leaves_the_fair_line) {
   held.clear();
   run.run_ready();
   BOOST_TEST(order == (std::vector<std::string>{"a", "c"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(newcomer_does_not_pass_waiters_of_the_fair_line) {
+  for (auto i = 0; i < 2'000; ++i) {
+    auto run = manual_executor{};
+    const auto line = fair_line{};
+    auto order = std::vector<std::string>{};
+    auto held = std::vector<fair_line::turn>{};
+    auto first = take_turn(line, "a", order, held);
+    run.start(first);
+    auto second = take_turn(line, "b", order, held);
+    run.start(second);
+    auto has_started = std::atomic<bool>{false};
+    auto has_entered = false;
+    auto newcomer = std::jthread{[&](const std::stop_token& stop) {
+      has_started = true;
+      while (!has_entered && !stop.stop_requested())
+        has_entered = line.try_enter("c").has_value();
+    }};
+    while (!has_started)
+      std::this_thread::yield();
+    held.clear(); // the place passes to the second coroutine
+    run.run_ready();
+    newcomer.request_stop();
+    newcomer.join();
+    BOOST_TEST_REQUIRE(!has_entered);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
