@@ -15,7 +15,7 @@ namespace superstep {
 
 // Invariants: the first waiting reader waits only while there is no room for it. While any reader
 // waits, one reader is exempt from the bound, so that at least one can finish. Each function that
-// returns bytes ends in let_go_on(), which restores both. Waits are ended outside the lock, because
+// returns bytes ends in admit(), which restores both. Waits are ended outside the lock, because
 // that may destroy a lease, which takes the lock.
 
 struct byte_budget::state {
@@ -36,7 +36,7 @@ struct byte_budget::state {
   std::set<std::uint64_t> waiting; // tickets of the waiting readers, in the order of arrival
 
   [[nodiscard]] bool fits(std::uint64_t ticket, std::size_t bytes) const {
-    return bytes_max == 0 || ticket == exempt || used + bytes <= bytes_max;
+    return bytes_max == 0 || ticket == exempt || (bytes <= bytes_max && used <= bytes_max - bytes);
   }
   void take(reader& by, std::size_t bytes) {
     by.held += bytes;
@@ -50,7 +50,7 @@ struct byte_budget::state {
     waiting.erase(ticket);
   }
   /// Admits the readers that may continue now, and returns their waits in order. O(log n) per wait.
-  std::vector<completer<bool>> let_go_on() {
+  std::vector<completer<bool>> admit() {
     auto out = std::vector<completer<bool>>{};
     if (waiting.contains(exempt)) // the exempt reader does not need room, so it comes first
       grant(exempt, out);
@@ -109,7 +109,7 @@ task<void> byte_budget::wait_for_room(std::shared_ptr<state> in, std::uint64_t t
       mine.wanted = bytes;
       mine.waits = done;
       in->waiting.insert(ticket);
-      ready = in->let_go_on();
+      ready = in->admit();
     }
     for (const auto& one : ready)
       one(true);
@@ -134,7 +134,7 @@ void byte_budget::lease::release() noexcept {
     from->readers.erase(found);
     if (from->exempt == ticket)
       from->exempt = 0;
-    ready = from->let_go_on();
+    ready = from->admit();
   }
   for (const auto& one : ready)
     one(true);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <random>
 #include <vector>
@@ -68,6 +69,15 @@ BOOST_AUTO_TEST_CASE(single_reader_may_exceed_the_budget) {
   run.start(reading);
   BOOST_TEST(reading.done());
   BOOST_TEST(done == 50);
+}
+
+BOOST_AUTO_TEST_CASE(request_for_more_bytes_than_memory_does_not_fit) {
+  const auto budget = byte_budget{100};
+  auto first = budget.open();
+  BOOST_TEST(first.try_grow(10));
+  auto second = budget.open();
+  BOOST_TEST(!second.try_grow(std::numeric_limits<std::size_t>::max() - 5));
+  BOOST_TEST(second.try_grow(90));
 }
 
 BOOST_AUTO_TEST_CASE(idle_reader_does_not_block_others) {
