@@ -2,6 +2,7 @@
 // The error codes of the base library, the classification of errors as shortages of a resource, and
 // the conversion of result<T>'s errors to exceptions.
 #include "base/error_table.hpp"
+#include "base/held_exception.hpp"
 
 #include <superstep/base/detail/assert.hpp>
 #include <superstep/base/error.hpp>
@@ -71,27 +72,14 @@ bool is_shortage(std::error_code code) noexcept {
 }
 
 std::error_code failure_code(const std::exception_ptr& cause, std::error_code otherwise) noexcept {
-  constexpr auto depth_max = 16;
-  auto at = cause;
-  for (auto depth = 0; at && depth < depth_max; ++depth) {
-    try {
-      std::rethrow_exception(at);
-    } catch (const std::bad_alloc&) {
-      return errc::shortage;
-    } catch (const std::exception& e) {
-      const auto* failed = dynamic_cast<const std::system_error*>(&e);
-      if (failed != nullptr && is_shortage(failed->code()))
-        return errc::shortage;
-      const auto* of_asio = dynamic_cast<const boost::system::system_error*>(&e);
-      if (of_asio != nullptr && is_shortage(of_asio->code()))
-        return errc::shortage;
-      const auto* nested = dynamic_cast<const std::nested_exception*>(&e);
-      at = nested != nullptr ? nested->nested_ptr() : nullptr;
-    } catch (...) {
-      break;
-    }
-  }
-  return otherwise;
+  const auto is_of_shortage = [](const std::exception& e) {
+    const auto* failed = dynamic_cast<const std::system_error*>(&e);
+    const auto* of_asio = dynamic_cast<const boost::system::system_error*>(&e);
+    return dynamic_cast<const std::bad_alloc*>(&e) != nullptr ||
+           (failed != nullptr && is_shortage(failed->code())) ||
+           (of_asio != nullptr && is_shortage(of_asio->code()));
+  };
+  return detail::visit_nested(cause, is_of_shortage) ? make_error_code(errc::shortage) : otherwise;
 }
 
 void throw_exception_from_error(const error& e, const boost::source_location&) {

@@ -6,6 +6,7 @@
 
 #include "actors/engine_access.hpp"
 #include "base/digest.hpp"
+#include "base/held_exception.hpp"
 #include "base/utf8.hpp"
 
 #include <superstep/agents/detail/response_reader.hpp>
@@ -180,23 +181,14 @@ std::optional<row_fault> fault_of(std::error_code code, const std::string& text)
 /// Nested exceptions are searched too, because an agent that is called as a tool wraps the error of
 /// its own tool.
 std::optional<row_fault> fault_in(const std::exception_ptr& cause, const std::string& text) {
-  constexpr auto depth_max = 16;
-  auto at = cause;
-  for (auto depth = 0; at && depth < depth_max; ++depth) {
-    try {
-      std::rethrow_exception(at);
-    } catch (const std::exception& e) {
-      if (auto found = fault_of(code_of(e), text))
-        return found;
-      if (dynamic_cast<const tool_unavailable*>(&e) != nullptr) // the tool fails for every row
-        return row_fault{row_fault::kind::broken, text};
-      const auto* nested = dynamic_cast<const std::nested_exception*>(&e);
-      at = nested != nullptr ? nested->nested_ptr() : nullptr;
-    } catch (...) {
-      return std::nullopt;
-    }
-  }
-  return std::nullopt;
+  auto found = std::optional<row_fault>{};
+  detail::visit_nested(cause, [&](const std::exception& e) {
+    found = fault_of(code_of(e), text);
+    if (!found && dynamic_cast<const tool_unavailable*>(&e) != nullptr)
+      found = row_fault{row_fault::kind::broken, text}; // the tool fails for every row
+    return found.has_value();
+  });
+  return found;
 }
 
 bool is_of_model(std::error_code code) {

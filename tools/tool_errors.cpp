@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts for failed tool calls. Decides which failures become answers to the model.
+#include "base/held_exception.hpp"
 #include "messages/python_text.hpp"
 
 #include <superstep/checkpoint/checkpointer.hpp>
@@ -101,26 +102,12 @@ std::optional<std::string> tool_errors::answer_any(const std::exception& e) cons
 bool is_unavailable(const std::exception_ptr& failure) noexcept {
   if (failure_code(failure, {}) == errc::shortage)
     return true;
-  constexpr auto depth_max = 16;
-  auto at = failure;
-  for (auto depth = 0; at && depth < depth_max; ++depth) {
-    try {
-      std::rethrow_exception(at);
-    } catch (const tool_unavailable&) {
-      return true;
-    } catch (const tool_failed&) {
-      return true;
-    } catch (const std::exception& e) {
-      const auto* failed = dynamic_cast<const std::system_error*>(&e);
-      if (failed != nullptr && failed->code() == checkpoint_errc::failed)
-        return true;
-      const auto* nested = dynamic_cast<const std::nested_exception*>(&e);
-      at = nested != nullptr ? nested->nested_ptr() : nullptr;
-    } catch (...) {
-      return false;
-    }
-  }
-  return false;
+  return detail::visit_nested(failure, [](const std::exception& e) {
+    const auto* failed = dynamic_cast<const std::system_error*>(&e);
+    return dynamic_cast<const tool_unavailable*>(&e) != nullptr ||
+           dynamic_cast<const tool_failed*>(&e) != nullptr ||
+           (failed != nullptr && failed->code() == checkpoint_errc::failed);
+  });
 }
 
 } // namespace superstep
