@@ -5,6 +5,7 @@
 
 #include "base/deadline.hpp"
 #include "base/utf8.hpp"
+#include "failed_call.hpp"
 #include "messages/message_memory.hpp"
 #include "tool_result.hpp"
 
@@ -50,13 +51,6 @@ std::string answer_current(const tool_errors& errors, bool any) {
   return *std::move(words);
 }
 
-tool_output failed(std::string text) {
-  auto out = tool_output{};
-  out.content = std::move(text);
-  out.is_error = true;
-  return out;
-}
-
 /// Sets the members of the message that answers a call.
 void fill_answer(message& m, const std::string& id, const std::string& name, tool_output&& out) {
   m.type = message_type::tool;
@@ -85,8 +79,8 @@ std::string please_fix(std::string_view what) {
 void keep_within(tool_output& out, std::size_t bytes_max, const std::string& name) {
   const auto size = out.blocks ? to_text(json::value(*out.blocks)).size() : out.content.size();
   if (size > bytes_max)
-    out = failed(please_fix("the result of tool '" + name + "' has " + std::to_string(size) +
-                            " bytes; at most " + std::to_string(bytes_max) + " are allowed"));
+    out = error_output(please_fix("the result of tool '" + name + "' has " + std::to_string(size) +
+                                  " bytes; at most " + std::to_string(bytes_max) + " are allowed"));
 }
 
 /// Converts the items of a reply to an answer. A single message is the answer itself.
@@ -199,7 +193,7 @@ task<tool_output> begin_body(const tool_node::table::entry& entry, const tool_ca
 
 tool_answer answer_unknown(const tool_node::table& t, const tool_call& call) {
   auto text = "Error: " + call.name + " is not a valid tool, try one of [" + t.names + "].";
-  return answer(call, failed(std::move(text)));
+  return answer(call, error_output(std::move(text)));
 }
 
 tool_answer answer_output(const tool_node::table& t, const tool_call& call, tool_input_form form,
@@ -214,7 +208,7 @@ tool_answer answer_output(const tool_node::table& t, const tool_call& call, tool
 }
 
 tool_answer answer_failure(const tool_node::table& t, const tool_call& call, bool any) {
-  auto out = failed(answer_current(t.options.errors, any));
+  auto out = error_output(answer_current(t.options.errors, any));
   keep_within(out, t.options.result_bytes_max, call.name);
   return answer(call, std::move(out));
 }
@@ -226,7 +220,7 @@ message tool_node::answer_invalid(const invalid_tool_call& call) const {
   if (text.size() > table_->options.result_bytes_max)
     text = please_fix("the arguments of the call are too long and are not a JSON object");
   auto m = message{};
-  fill_answer(m, call.id, call.name, failed(std::move(text)));
+  fill_answer(m, call.id, call.name, error_output(std::move(text)));
   return m;
 }
 

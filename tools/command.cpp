@@ -3,6 +3,7 @@
 // net/child_process.cpp runs the programs. command_worker.cpp serves many calls with one process.
 #include "base/utf8.hpp"
 #include "tools/command_request.hpp"
+#include "tools/failed_call.hpp"
 
 #include <superstep/base/await.hpp>
 #include <superstep/base/detail/assert.hpp>
@@ -87,10 +88,7 @@ private:
   }
 
   [[nodiscard]] tool_output failed(const std::string& text) const {
-    auto out = tool_output{};
-    out.content = "Error: command '" + options_.argv.front() + "': " + text;
-    out.is_error = true;
-    return out;
+    return error_output("Error: command '" + options_.argv.front() + "': " + text);
   }
 
   [[nodiscard]] tool_output output_of(process_result ended) const {

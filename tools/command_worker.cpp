@@ -4,6 +4,7 @@
 #include "base/error_table.hpp"
 #include "net/worker_pool.hpp"
 #include "tools/command_request.hpp"
+#include "tools/failed_call.hpp"
 
 #include <superstep/base/await.hpp>
 #include <superstep/tools/tool_node.hpp>
@@ -136,10 +137,7 @@ private:
   }
 
   [[nodiscard]] static tool_output failed(const std::string& text) {
-    auto out = tool_output{};
-    out.content = "Error: " + text;
-    out.is_error = true;
-    return out;
+    return error_output("Error: " + text);
   }
 
   tool_definition definition_;

@@ -165,7 +165,7 @@ result<seconds> utc_offset(std::string_view zone, std::chrono::system_clock::tim
 }
 
 tool_ptr make_current_time(current_time_options options) {
-  auto tell = [options](const current_time_arguments& args, const tool_context& context) {
+  auto run = [options](const current_time_arguments& args, const tool_context& context) {
     const auto now = context.time->now();
     const auto offset =
         utc_offset(args.timezone.value_or(options.default_zone), now, options.zone_folder);
@@ -177,7 +177,7 @@ tool_ptr make_current_time(current_time_options options) {
     return out;
   };
   return make_tool<current_time_arguments>("current_time", "Tells the current date and time.",
-                                           tell);
+                                           std::move(run));
 }
 
 } // namespace superstep

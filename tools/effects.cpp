@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tools whose calls must not have their effect twice: idempotent() and journaled(). Also computes
-// the key that identifies a call when it is repeated.
-#include "base/digest.hpp"
+// Tools whose calls must not have their effect twice: idempotent() and journaled().
+#include "base/held_exception.hpp"
 #include "base/utf8.hpp"
-#include "call_task.hpp"
 #include "checkpoint/lease_queue.hpp"
 #include "effect_text.hpp"
+#include "failed_call.hpp"
 
 #include <superstep/base/await.hpp>
 #include <superstep/base/detail/assert.hpp>
@@ -16,65 +15,12 @@
 #include <superstep/tools/tool_node.hpp>
 #include <superstep/tools/tool_wrappers.hpp>
 
-#include <algorithm>
 #include <atomic>
-#include <map>
 #include <new>
 #include <system_error>
 #include <utility>
 
 namespace superstep {
-
-std::string tool_context::idempotency_key() const {
-  auto text = std::string{};
-  const auto add = [&text](std::string_view part) {
-    text += part;
-    text += '\0';
-  };
-  const auto is_saved = place && place->journal.records;
-  // Without a thread, nothing is added. A super-step is a number, so the text remains unambiguous.
-  if (place)
-    add(place->config->thread_id);
-  if (!is_saved)
-    add(run_key);
-  add(is_saved ? std::string_view{place->ns} : std::string_view{});
-  add(std::to_string(step));
-  add(is_saved ? std::string_view{place->task} : std::string_view{node});
-  if (!is_saved)
-    add(std::to_string(task_index));
-  add(tool_call_id);
-  add(std::to_string(repeat));
-  constexpr auto digits = std::size_t{32};
-  return digest_text(text).substr(0, digits);
-}
-
-void set_unsaved_place(tool_context& context, const std::shared_ptr<const run_config>& config) {
-  auto place = std::make_shared<detail::task_place>();
-  place->config = config;
-  context.place = std::move(place);
-}
-
-void set_task(tool_context& context, const runtime& task) {
-  context.run_key = task.config().run_id;
-  context.node = std::string{task.node()};
-  context.attempt = task.attempt();
-  context.step = static_cast<std::uint32_t>(task.step());
-  context.task_index = task.task_index();
-  context.stop = task.stop();
-  context.deadline = task.deadline();
-  set_place(context, detail::runtime_access::place(task),
-            detail::runtime_access::share_config(task));
-}
-
-std::vector<std::uint32_t> repeats_of(std::span<const tool_call> calls) {
-  auto out = std::vector<std::uint32_t>(calls.size());
-  if (calls.size() < 2)
-    return out;
-  auto seen = std::map<std::string_view, std::uint32_t>{};
-  for (auto i = std::size_t{0}; i < calls.size(); ++i)
-    out[i] = seen[calls[i].id]++;
-  return out;
-}
 
 namespace {
 
@@ -88,8 +34,8 @@ public:
   [[nodiscard]] std::optional<effect_record> find() const {
     return journal_.records->find_effect(of_.thread_id, key_);
   }
-  void put(std::optional<effect_record> note) const {
-    journal_.records->put_effect(of_.thread_id, key_, std::move(note));
+  void put(std::optional<effect_record> record) const {
+    journal_.records->put_effect(of_.thread_id, key_, std::move(record));
   }
   /// Waits until all writes to the thread are durable. Throws checkpoint_error if one of them
   /// failed, or if another run has taken the thread over. That run may have had the effect already,
@@ -117,7 +63,7 @@ private:
 class watched_services final : public detail::call_services {
 public:
   explicit watched_services(detail::call_services* real) noexcept : real_{real} {}
-  [[nodiscard]] bool was_asked() const noexcept { return was_asked_; }
+  [[nodiscard]] bool has_interrupted() const noexcept { return has_interrupted_; }
 
   execution_context& context() noexcept override { return real_->context(); }
   std::stop_token stop_token() override { return real_->stop_token(); }
@@ -128,12 +74,12 @@ public:
   std::optional<json::value> ask(const json::value& question) override {
     auto answer = real_->ask(question);
     if (!answer)
-      was_asked_ = true;
+      has_interrupted_ = true;
     return answer;
   }
   bool is_interrupted() override { return real_->is_interrupted(); }
   void pass_on(std::vector<interrupt> questions) override {
-    was_asked_ = true;
+    has_interrupted_ = true;
     real_->pass_on(std::move(questions));
   }
   void note_progress(detail::progress_kind kind) noexcept override { real_->note_progress(kind); }
@@ -146,15 +92,15 @@ public:
 
 private:
   detail::call_services* real_;
-  std::atomic<bool> was_asked_{false};
+  std::atomic<bool> has_interrupted_{false};
 };
 
 /// A call that has started. If the object is destroyed before end(), the call was cancelled and may
 /// have had its effect, so its record stays. But if the call has interrupted the run, the record is
 /// removed, because the call runs again when the run is resumed.
-class begun_call {
+class started_call {
 public:
-  begun_call(const effect_log& log, tool_context& context) : log_{log} {
+  started_call(const effect_log& log, tool_context& context) : log_{log} {
     if (!context.environment || !context.environment->run ||
         detail::runtime_access::services(*context.environment->run) == nullptr)
       return;
@@ -163,10 +109,10 @@ public:
     detail::runtime_access::set_services(*environment.run, &*watched_);
     context.environment = std::make_shared<const tool_environment>(std::move(environment));
   }
-  begun_call(const begun_call&) = delete;
-  begun_call& operator=(const begun_call&) = delete;
-  ~begun_call() {
-    if (has_ended_ || !was_asked())
+  started_call(const started_call&) = delete;
+  started_call& operator=(const started_call&) = delete;
+  ~started_call() {
+    if (has_ended_ || !has_interrupted())
       return;
     try {
       log_.put(std::nullopt);
@@ -175,10 +121,12 @@ public:
     }
   }
 
-  [[nodiscard]] bool was_asked() const noexcept { return watched_ && watched_->was_asked(); }
-  void end(std::optional<effect_record> note) {
+  [[nodiscard]] bool has_interrupted() const noexcept {
+    return watched_ && watched_->has_interrupted();
+  }
+  void end(std::optional<effect_record> record) {
     has_ended_ = true;
-    log_.put(std::move(note));
+    log_.put(std::move(record));
   }
   /// Keeps the record that the call has started: its outcome is unknown, as after a crash.
   void leave() noexcept { has_ended_ = true; }
@@ -193,29 +141,17 @@ private:
 /// had its effect, unless the exception, or one nested in it, is tool_unavailable: the tool has not
 /// run then.
 bool has_unknown_outcome(const std::exception_ptr& failure) noexcept {
-  constexpr auto depth_max = 16;
-  auto is_short = false;
-  auto at = failure;
-  for (auto depth = 0; at && depth < depth_max; ++depth) {
-    try {
-      std::rethrow_exception(at);
-    } catch (const tool_unavailable&) {
-      return false;
-    } catch (const tool_failed&) {
-      return true;
-    } catch (const std::bad_alloc&) {
-      is_short = true;
-      break;
-    } catch (const std::exception& e) {
-      const auto* failed = dynamic_cast<const std::system_error*>(&e);
-      is_short = is_short || (failed != nullptr && failed->code() == std::errc::not_enough_memory);
-      const auto* nested = dynamic_cast<const std::nested_exception*>(&e);
-      at = nested != nullptr ? nested->nested_ptr() : nullptr;
-    } catch (...) {
-      break;
-    }
-  }
-  return is_short;
+  auto is_unknown = false;
+  detail::visit_nested(failure, [&](const std::exception& e) {
+    const auto has_not_run = dynamic_cast<const tool_unavailable*>(&e) != nullptr;
+    const auto has_failed = dynamic_cast<const tool_failed*>(&e) != nullptr ||
+                            dynamic_cast<const std::bad_alloc*>(&e) != nullptr;
+    const auto* of_system = dynamic_cast<const std::system_error*>(&e);
+    const auto is_short = of_system != nullptr && of_system->code() == std::errc::not_enough_memory;
+    is_unknown = !has_not_run && (is_unknown || has_failed || is_short);
+    return has_not_run || has_failed;
+  });
+  return is_unknown;
 }
 
 class tool_with_effects final : public tool {
@@ -234,43 +170,39 @@ public:
   [[nodiscard]] bool commands_parent() const noexcept override { return inner_->commands_parent(); }
   [[nodiscard]] task<tool_output> run(const tool_call& call,
                                       const tool_context& context) const override {
-    return context.place && context.place->journal.records ? run_noted(inner_, kind_, call, context)
-                                                           : inner_->run(call, context);
+    return context.place && context.place->journal.records
+               ? run_recorded(inner_, kind_, call, context)
+               : inner_->run(call, context);
   }
 
 private:
   static tool_output not_known(const std::string& name) {
-    auto out = tool_output{};
-    out.content = "Error: the result of this call of tool '" + name +
-                  "' is not known: the process ended, or memory ran out, while the call ran. The "
-                  "call was not repeated; check what it has done before you call the tool again.";
-    out.is_error = true;
-    return out;
+    return error_output(
+        "Error: the result of this call of tool '" + name +
+        "' is not known: the process ended, or memory ran out, while the call ran. The call was "
+        "not repeated; check what it has done before you call the tool again.");
   }
 
   static tool_output not_readable(const std::string& name, const std::exception& why) {
-    auto out = tool_output{};
-    out.content = "Error: this call of tool '" + name +
-                  "' was made before, and the record of it cannot be read (" +
-                  valid_utf8(why.what()) +
-                  "). The call was not repeated; check what it has done before you call the "
-                  "tool again.";
-    out.is_error = true;
-    return out;
+    return error_output("Error: this call of tool '" + name +
+                        "' was made before, and the record of it cannot be read (" +
+                        valid_utf8(why.what()) +
+                        "). The call was not repeated; check what it has done before you call the "
+                        "tool again.");
   }
 
   /// Returns the answer from the record of an earlier call; nullopt if there is no record. For an
   /// unreadable record it returns an error answer, because the model would repeat the call after an
   /// exception. Throws if memory or the like is exhausted: the record may be readable later.
-  static std::optional<tool_output> noted(const effect_log& log, const std::string& name) {
+  static std::optional<tool_output> recorded(const effect_log& log, const std::string& name) {
     try {
       const auto known = log.find();
       if (!known)
         return std::nullopt;
       return known->has_ended ? detail::read_output(known->result) : not_known(name);
     } catch (const checkpoint_error& e) {
-      if (e.code() !=
-          checkpoint_errc::corrupt) // a disk error does not show whether a record exists
+      // A disk error does not show whether a record exists.
+      if (e.code() != checkpoint_errc::corrupt)
         throw;
       return not_readable(name, e);
     } catch (const std::exception& e) {
@@ -280,15 +212,15 @@ private:
     }
   }
 
-  static task<tool_output> run_noted(tool_ptr inner, tool_effects kind, const tool_call& call,
-                                     tool_context context) {
+  static task<tool_output> run_recorded(tool_ptr inner, tool_effects kind, const tool_call& call,
+                                        tool_context context) {
     const auto log = effect_log{context};
     // The preceding checkpoint must be durable before the tool has its effect. A resumed run then
     // makes this call again with the same key, and finds its record.
     co_await log.saved();
-    if (auto known = noted(log, call.name))
+    if (auto known = recorded(log, call.name))
       co_return std::move(*known);
-    auto begun = begun_call{log, context}; // before the record, because it allocates memory
+    auto started = started_call{log, context}; // before the record, because it allocates memory
     if (kind == tool_effects::journaled) {
       log.put(effect_record{});
       co_await log.saved();
@@ -301,12 +233,12 @@ private:
     } catch (...) {
       failed = std::current_exception();
     }
-    if (!begun.was_asked() && has_unknown_outcome(failed))
-      begun.leave();
-    else if (begun.was_asked() || failed)
-      begun.end(std::nullopt);
+    if (!started.has_interrupted() && has_unknown_outcome(failed))
+      started.leave();
+    else if (started.has_interrupted() || failed)
+      started.end(std::nullopt);
     else
-      begun.end(effect_record{true, detail::written_output(*out)});
+      started.end(effect_record{true, detail::written_output(*out)});
     co_await log.saved();
     if (failed)
       std::rethrow_exception(failed);

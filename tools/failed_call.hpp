@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/messages/messages.hpp>
+#include <superstep/tools/tool.hpp>
 
 #include <string>
 #include <string_view>
@@ -16,5 +17,9 @@ namespace superstep {
 /// call.
 /// @param why the reason, without a full stop at its end
 [[nodiscard]] message stopped_call(const tool_call& call, std::string_view why);
+
+/// Returns the output of a call that has failed.
+/// @param text the error text for the model
+[[nodiscard]] tool_output error_output(std::string text);
 
 } // namespace superstep

@@ -2,6 +2,7 @@
 // The tool `http_get`. It follows redirects itself, because each target must be checked against the
 // allowed hosts.
 #include "base/deadline.hpp"
+#include "failed_call.hpp"
 #include "host_list.hpp"
 
 #include <superstep/base/await.hpp>
@@ -25,10 +26,7 @@ struct http_get_arguments {
 BOOST_DESCRIBE_STRUCT(http_get_arguments, (), (url))
 
 tool_output failed(const std::string& text) {
-  auto out = tool_output{};
-  out.content = "Error: " + text;
-  out.is_error = true;
-  return out;
+  return error_output("Error: " + text);
 }
 
 bool is_redirect(int status) {

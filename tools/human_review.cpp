@@ -29,24 +29,24 @@ public:
       fail("must be an object");
   }
 
-  const json::value* take(std::string_view name) {
+  const json::value* find(std::string_view name) {
     return members_ != nullptr ? members_->if_contains(name) : nullptr;
   }
   bool flag(std::string_view name) {
-    const auto* v = take(name);
+    const auto* v = find(name);
     if (v == nullptr || !v->is_bool())
       fail("needs a boolean \"" + std::string{name} + '"');
     return v != nullptr && v->is_bool() && v->get_bool();
   }
   std::string text(std::string_view name) {
-    const auto* v = take(name);
+    const auto* v = find(name);
     if (v != nullptr && v->is_string())
       return std::string{std::string_view{v->get_string()}};
     fail("needs a string \"" + std::string{name} + '"');
     return {};
   }
   json::object object(std::string_view name) {
-    const auto* v = take(name);
+    const auto* v = find(name);
     if (v != nullptr && v->is_object())
       return v->get_object();
     fail("needs an object \"" + std::string{name} + '"');
@@ -143,8 +143,8 @@ result<action_request> action_request_from_json(const json::value& v) {
 result<human_interrupt> human_interrupt_from_json(const json::value& v) {
   auto in = record_reader{"HumanInterrupt", v};
   auto out = human_interrupt{};
-  const auto* request = in.take("action_request");
-  const auto* config = in.take("config");
+  const auto* request = in.find("action_request");
+  const auto* config = in.find("config");
   if (auto read = action_request_from_json(request != nullptr ? *request : json::value{}))
     out.action = *std::move(read);
   else
@@ -153,7 +153,7 @@ result<human_interrupt> human_interrupt_from_json(const json::value& v) {
     out.config = *read;
   else
     in.fail(read.error());
-  if (const auto* description = in.take("description")) {
+  if (const auto* description = in.find("description")) {
     out.description = *description;
     if (!description->is_null() && !description->is_string())
       in.fail("needs a string or null as \"description\"");
@@ -171,7 +171,7 @@ result<human_response> human_response_from_json(const json::value& v) {
     out.type = kind->second;
   else
     in.fail("needs a \"type\" that is accept, ignore, response or edit");
-  const auto* args = in.take("args");
+  const auto* args = in.find("args");
   if (args == nullptr) {
     in.fail("needs \"args\", which may be null");
   } else if (const auto* text = args->if_string()) {

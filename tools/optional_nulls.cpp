@@ -20,7 +20,7 @@ bool has_null(const json::value& value) {
 }
 
 /// Whether a name, or a list of names, contains a name.
-bool names(const json::value& names, std::string_view name) {
+bool contains_name(const json::value& names, std::string_view name) {
   if (const auto* one = names.if_string())
     return std::string_view{*one} == name;
   const auto* list = names.if_array();
@@ -69,7 +69,7 @@ private:
     const auto* object = is_over ? nullptr : resolved(schema);
     if (object == nullptr)
       return false;
-    if (const auto* type = object->if_contains("type"); type && !names(*type, "null"))
+    if (const auto* type = object->if_contains("type"); type && !contains_name(*type, "null"))
       return true;
     if (const auto* values = object->if_contains("enum"); values && values->is_array())
       if (std::ranges::none_of(values->get_array(), [](const auto& v) { return v.is_null(); }))
@@ -131,7 +131,8 @@ private:
     for (auto at = members.begin(); at != members.end();) {
       const auto* property = properties != nullptr ? properties->if_contains(at->key()) : nullptr;
       if (property != nullptr && at->value().is_null() &&
-          !(required != nullptr && names(*required, at->key())) && forbids_null(*property, 0)) {
+          !(required != nullptr && contains_name(*required, at->key())) &&
+          forbids_null(*property, 0)) {
         at = members.stable_erase(at);
         has_removed_ = true;
         continue;

@@ -59,8 +59,8 @@ public:
     steps_ += count;
     if (steps_ > limits_.steps_max)
       throw check_ended{check_ended::reason::too_much_work};
-    if (steps_ >= next_look_) {
-      next_look_ = steps_ + steps_between_looks;
+    if (steps_ >= next_check_) {
+      next_check_ = steps_ + steps_between_checks;
       if (limits_.stop.stop_requested() || std::chrono::steady_clock::now() >= deadline_)
         throw check_ended{check_ended::reason::too_late};
     }
@@ -107,14 +107,14 @@ private:
     return superstep::detail::matches(**compiled, text);
   }
 
-  static constexpr auto steps_between_looks = std::size_t{256};
+  static constexpr auto steps_between_checks = std::size_t{256};
   static constexpr auto bytes_per_step = std::size_t{256};
 
   const pattern_table& patterns_;
   const schema_check_limits& limits_;
   std::chrono::steady_clock::time_point deadline_;
   std::size_t steps_ = 0;
-  std::size_t next_look_ = 0;
+  std::size_t next_check_ = 0;
   std::size_t levels_ = 0;
 };
 

@@ -67,7 +67,7 @@ void check_store(const tool_node& node, const std::vector<tool_call>& calls,
       continue;
     auto wanted = tool->injections();
     std::erase_if(wanted, [](const auto& i) { return i.from != injection::source::store; });
-    (void)inject_tool_args(wanted, call, environment);
+    static_cast<void>(inject_tool_args(wanted, call, environment));
   }
 }
 

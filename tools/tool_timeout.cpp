@@ -31,7 +31,7 @@ class timed_call {
 public:
   timed_call(tool_ptr tool, tool_call call, tool_context context, time_point end)
       : tool_{std::move(tool)}, call_{std::move(call)}, context_{std::move(context)}, end_{end},
-        told_from_outside_{context_.stop, [this] { stop_.request_stop(); }} {
+        forwards_stop_{context_.stop, [this] { stop_.request_stop(); }} {
     context_.stop = stop_.get_token();
     context_.deadline = end;
   }
@@ -45,7 +45,7 @@ public:
 
   // run_body() calls one of these two functions when the body ends, and neither if the body is
   // destroyed.
-  void gave(tool_output out, time_point when) {
+  void succeeded(tool_output out, time_point when) {
     output_.emplace(std::move(out));
     ended(when);
   }
@@ -75,10 +75,7 @@ private:
     is_over_.store(true, std::memory_order_release);
   }
   [[nodiscard]] tool_output refused(std::string_view why) const {
-    auto out = tool_output{};
-    out.content = stopped_call(call_, why).content;
-    out.is_error = true;
-    return out;
+    return error_output(stopped_call(call_, why).content);
   }
 
   tool_ptr tool_;
@@ -86,7 +83,7 @@ private:
   tool_context context_;
   time_point end_;
   std::stop_source stop_;
-  std::stop_callback<std::function<void()>> told_from_outside_;
+  std::stop_callback<std::function<void()>> forwards_stop_;
   std::optional<tool_output> output_;
   std::exception_ptr failure_;
   time_point ended_{};
@@ -94,22 +91,22 @@ private:
 };
 using timed_ptr = std::shared_ptr<timed_call>;
 
-task<void> run_body(timed_ptr call, completer<bool> tell) {
+task<void> run_body(timed_ptr call, completer<bool> done) {
   auto& at = co_await this_context{};
   try {
     auto body = call->begin();
     auto out = co_await body;
-    call->gave(std::move(out), at.where->now());
+    call->succeeded(std::move(out), at.where->now());
   } catch (...) {
     call->failed(std::current_exception(), at.where->now());
   }
-  tell(true);
+  done(true);
 }
 
-task<void> tell_at(time_point when, completer<bool> tell) {
+task<void> time_out_at(time_point when, completer<bool> done) {
   auto sleeping = sleep_until{when};
   co_await sleeping;
-  tell(false);
+  done(false);
 }
 
 task<void> stop_at(timed_ptr call) {
@@ -134,12 +131,12 @@ task<void> run_until_over(timed_ptr call) {
   auto running = task<void>{};
   auto waking = task<void>{};
   try {
-    auto waiting = await_callback<bool>([&](completer<bool> tell) {
-      running = run_body(call, tell);
+    auto waiting = await_callback<bool>([&](completer<bool> done) {
+      running = run_body(call, done);
       start(running, at);
       if (call->is_over())
         return;
-      waking = tell_at(call->end(), tell);
+      waking = time_out_at(call->end(), done);
       start(waking, at);
     });
     co_await waiting;

@@ -24,7 +24,7 @@ std::string describe(const std::vector<argument_fault>& faults) {
   return text + "\n\nRespond after fixing all validation errors.";
 }
 
-// Adds default values to a value. The recursion is bounded, because parse_json() limits the depth.
+/// Adds default values to a value. The recursion is bounded, because parse_json() limits the depth.
 json::value fill(const json::value& schema, const json::value& value) {
   const auto* known = schema.if_object();
   if (known == nullptr)
