@@ -4,6 +4,7 @@
 
 #include "base/deadline.hpp"
 #include "run_events.hpp"
+#include "saved_result.hpp"
 #include "sibling_list.hpp"
 #include "simulation.hpp"
 #include "task_records.hpp"

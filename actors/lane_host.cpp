@@ -5,6 +5,7 @@
 
 #include "engine_core.hpp"
 #include "lane.hpp"
+#include "saved_result.hpp"
 
 #include <mutex>
 #include <utility>

@@ -4,6 +4,7 @@
 
 #include "engine_core.hpp"
 #include "lane.hpp"
+#include "saved_result.hpp"
 
 #include <algorithm>
 #include <utility>
