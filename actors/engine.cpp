@@ -106,6 +106,25 @@ private:
   std::shared_ptr<detail::event_stream::queue> events_;
 };
 
+/// Sets the sink of a run of `table`, and the modes of the events that it gets.
+void set_sink(run_request& request, const detail::program_ptr& table,
+              std::shared_ptr<detail::event_sink> sink, stream_mode modes) {
+  request.sink = std::move(sink);
+  request.modes = modes;
+  // The printing sink needs its own modes; it forwards to the reader only the modes that the reader
+  // asked for.
+  if (table->options().debug) {
+    request.sink = std::make_shared<printing_sink>(table, std::move(request.sink), modes);
+    request.modes = modes | printing_sink::modes;
+  }
+  // The queue of event_stream does not throw. All other sinks are guarded.
+  if (request.sink &&
+      std::dynamic_pointer_cast<detail::event_stream::queue>(request.sink) == nullptr) {
+    request.sink = std::make_shared<guarded_sink>(std::move(request.sink));
+    request.is_guarded = true;
+  }
+}
+
 } // namespace
 
 run_handle engine::start(const detail::program_ptr& table, detail::run_input&& input,
@@ -139,20 +158,7 @@ run_handle engine::start(const detail::program_ptr& table, detail::run_input&& i
   request.input = std::move(input);
   request.config = shared_config(std::move(config));
   request.done = std::move(done);
-  request.modes = modes;
-  request.sink = std::move(sink);
-  // The printing sink needs its own modes; it forwards to the reader only the modes that the reader
-  // asked for.
-  if (table->options().debug) {
-    request.sink = std::make_shared<printing_sink>(table, std::move(request.sink), modes);
-    request.modes = modes | printing_sink::modes;
-  }
-  // The queue of event_stream does not throw. All other sinks are guarded.
-  if (request.sink &&
-      std::dynamic_pointer_cast<detail::event_stream::queue>(request.sink) == nullptr) {
-    request.sink = std::make_shared<guarded_sink>(std::move(request.sink));
-    request.is_guarded = true;
-  }
+  set_sink(request, table, std::move(sink), modes);
   // a copy, because the run may have ended and released its sink before on_room() is called
   const auto events = request.sink;
   const auto t = core->submit(target, std::move(request));

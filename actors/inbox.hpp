@@ -5,6 +5,19 @@
 
 namespace superstep {
 
+/// Reverses a list that is linked by `next`, and returns its new head.
+template <class T>
+[[nodiscard]] T* oldest_first(T* newest) noexcept {
+  auto* oldest = static_cast<T*>(nullptr);
+  while (newest != nullptr) {
+    auto* const older = static_cast<T*>(newest->next); // `next` may be of a base class
+    newest->next = oldest;
+    oldest = newest;
+    newest = older;
+  }
+  return oldest;
+}
+
 /// A queue with many writers and one reader. Writers push intrusive items (with a member `next`) to
 /// a lock-free stack. The reader takes the whole stack and reverses it into the order of arrival.
 /// Does not allocate or lock, and does not own the items.
@@ -52,17 +65,6 @@ private:
   /// The value of head_ that means "closed": an address that no item can have.
   [[nodiscard]] T* closed_mark() const noexcept {
     return reinterpret_cast<T*>(const_cast<inbox*>(this));
-  }
-
-  [[nodiscard]] static T* oldest_first(T* newest) noexcept {
-    auto* oldest = static_cast<T*>(nullptr);
-    while (newest != nullptr) {
-      auto* older = newest->next;
-      newest->next = oldest;
-      oldest = newest;
-      newest = older;
-    }
-    return oldest;
   }
 
   std::atomic<T*> head_{nullptr};

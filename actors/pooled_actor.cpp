@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CAF actor of a run (its coordinator), a node or a tool call. A lane acquires the actor before
-// it runs a body in place and releases it afterwards (lane_bodies.cpp). CAF's
-// scheduler runs the actor only to handle messages. cleanup() reports the actor's death to the lane
+// it runs a body in place and releases it afterwards (lane_bodies.cpp). CAF's scheduler runs the
+// actor only to handle messages. cleanup() reports the actor's death to the lane
 // (lane::actor_died).
 #include "pooled_actor.hpp"
 
 #include "call.hpp"
+#include "inbox.hpp"
 #include "lane.hpp"
 #include "run_mail.hpp"
 #include "simulation.hpp"
@@ -36,17 +37,6 @@ namespace {
 
 constexpr auto messages_per_turn = std::size_t{16};
 
-caf::mailbox_element* oldest_first(caf::mailbox_element* newest) noexcept {
-  auto* oldest = static_cast<caf::mailbox_element*>(nullptr);
-  while (newest != nullptr) {
-    auto* older = static_cast<caf::mailbox_element*>(newest->next);
-    newest->next = oldest;
-    oldest = newest;
-    newest = older;
-  }
-  return oldest;
-}
-
 /// Returns the call that a message activates; null for other messages.
 call* activated_call(const caf::mailbox_element& message) {
   const auto& content = message.content();
@@ -71,22 +61,28 @@ pooled_actor::pooled_actor(caf::actor_config& config) : caf::monitorable_actor{c
 void pooled_actor::enqueue(caf::mailbox_element_ptr what, caf::execution_unit*) {
   const auto id = what->mid;
   const auto sender = what->sender;
-  switch (inbox_.push_front(std::move(what))) {
+  if (!push(std::move(what)) && id.is_request()) {
+    auto bounce_it = caf::detail::sync_request_bouncer{caf::exit_reason::unreachable};
+    bounce_it(sender, id);
+  }
+}
+
+/// Adds a message to the mailbox and schedules the actor if it was idle. Returns false if the
+/// mailbox is closed.
+bool pooled_actor::push(caf::mailbox_element_ptr message) {
+  switch (inbox_.push_front(std::move(message))) {
   case caf::intrusive::inbox_result::success:
-    break;
+    return true;
   case caf::intrusive::inbox_result::unblocked_reader:
     // The actor is always scheduled by CAF and never run by the sender's thread, because a lane
     // must not handle messages of other actors.
     caf::intrusive_ptr_add_ref(ctrl());
     home_system().scheduler().enqueue(this);
-    break;
+    return true;
   case caf::intrusive::inbox_result::queue_closed:
-    if (id.is_request()) {
-      auto bounce_it = caf::detail::sync_request_bouncer{caf::exit_reason::unreachable};
-      bounce_it(sender, id);
-    }
     break;
   }
+  return false;
 }
 
 pooled_actor::resume_result pooled_actor::resume(caf::execution_unit* host,
@@ -138,18 +134,7 @@ void pooled_actor::turn_away(caf::mailbox_element_ptr message) {
 }
 
 bool pooled_actor::activate(superstep::call& c) {
-  auto message = caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, activation{&c});
-  switch (inbox_.push_front(std::move(message))) {
-  case caf::intrusive::inbox_result::success:
-    return true;
-  case caf::intrusive::inbox_result::unblocked_reader: // it has become idle meanwhile
-    caf::intrusive_ptr_add_ref(ctrl());
-    home_system().scheduler().enqueue(this);
-    return true;
-  case caf::intrusive::inbox_result::queue_closed:
-    return false;
-  }
-  return false;
+  return push(caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, activation{&c}));
 }
 
 void pooled_actor::release() {

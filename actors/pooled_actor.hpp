@@ -97,6 +97,7 @@ public:
   void end_if_retired() noexcept;
 
 private:
+  [[nodiscard]] bool push(caf::mailbox_element_ptr message);
   void turn_away(caf::mailbox_element_ptr message);
 
   // Only the thread that runs the actor, or has acquired it, takes messages or closes the inbox.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the events of a run, with one function for each kind of event. Only runs that are not on
-// the fast path send events: step_policy.cpp at step boundaries, task_policy.cpp when
-// tasks end.
+// the fast path send events: step_policy.cpp at step boundaries, task_policy.cpp when tasks end.
 #include "run_events.hpp"
 
 #include "task_records.hpp"
@@ -47,13 +46,23 @@ detail::run_event run_events::make(stream_mode mode) const {
   return event;
 }
 
+/// Returns an event about a task, which also has the node and the index of the task.
+detail::run_event run_events::make_of(const step_task& t, stream_mode mode) const {
+  auto event = make(mode);
+  event.node = run_.table().node(t.node).name;
+  event.task_index = t.is_push() ? t.push_index : 0;
+  return event;
+}
+
+void run_events::push(detail::run_event&& event) const {
+  run_.request.sink->push(std::move(event));
+}
+
 void run_events::update(std::uint32_t number, const node_output& output, bool is_cached) {
   const auto& t = run_.step.tasks[number];
   if (!run_.streams(stream_mode::updates) || t.node == detail::program::no_node)
     return;
-  auto event = make(stream_mode::updates);
-  event.node = run_.table().node(t.node).name;
-  event.task_index = t.is_push() ? t.push_index : 0;
+  auto event = make_of(t, stream_mode::updates);
   event.is_cached = is_cached;
   for (const auto& w : output.writes)
     if (is_shown(run_, w.channel))
@@ -67,7 +76,7 @@ void run_events::interrupted(std::uint32_t number, const std::vector<interrupt>&
   if (run_.streams(stream_mode::updates)) {
     auto event = make(stream_mode::updates);
     event.interrupts = interrupts;
-    run_.request.sink->push(std::move(event));
+    push(std::move(event));
   }
   if (number == no_task)
     return;
@@ -75,17 +84,14 @@ void run_events::interrupted(std::uint32_t number, const std::vector<interrupt>&
     auto event = make(stream_mode::values);
     event.state = run_.state.state();
     event.interrupts = interrupts;
-    run_.request.sink->push(std::move(event));
+    push(std::move(event));
   }
   if (!run_.streams(stream_mode::tasks))
     return;
-  auto event = make(stream_mode::tasks);
+  auto event = make_of(run_.step.tasks[number], stream_mode::tasks);
   event.at = detail::run_event::phase::ended;
-  const auto& t = run_.step.tasks[number];
-  event.node = run_.table().node(t.node).name;
-  event.task_index = t.is_push() ? t.push_index : 0;
   event.interrupts = interrupts;
-  run_.request.sink->push(std::move(event));
+  push(std::move(event));
 }
 
 void run_events::started(std::uint32_t number) {
@@ -93,14 +99,12 @@ void run_events::started(std::uint32_t number) {
   if (t.node == detail::program::no_node)
     return;
   const auto& node = run_.table().node(t.node);
-  auto event = make(stream_mode::tasks);
+  auto event = make_of(t, stream_mode::tasks);
   event.at = detail::run_event::phase::started;
-  event.node = node.name;
-  event.task_index = t.is_push() ? t.push_index : 0;
   if (node.body)
     call_user(run_, "showing the input of node '" + node.name + '\'',
               [&] { event.data = node.body->show_input(reading(run_, number)); });
-  run_.request.sink->push(std::move(event));
+  push(std::move(event));
 }
 
 void run_events::finished(std::uint32_t number, const node_output& output,
@@ -108,17 +112,15 @@ void run_events::finished(std::uint32_t number, const node_output& output,
   const auto& t = run_.step.tasks[number];
   if (t.node == detail::program::no_node)
     return;
-  auto event = make(stream_mode::tasks);
+  auto event = make_of(t, stream_mode::tasks);
   event.at = detail::run_event::phase::ended;
-  event.node = run_.table().node(t.node).name;
-  event.task_index = t.is_push() ? t.push_index : 0;
   event.writes.assign(output.writes.begin(), output.writes.end());
   if (failure != nullptr) {
     event.error = failure->text;
     event.cause = failure->cause;
   }
   if (failure != nullptr)
-    run_.request.sink->push(std::move(event));
+    push(std::move(event));
   else
     send(std::move(event), t);
 }
@@ -130,14 +132,14 @@ void run_events::send(detail::run_event&& event, const step_task& t) {
   if ((run_.events_of_tasks == task_events::after_barrier || t.attempt > 1) && !event.is_cached)
     run_.more().held.push_back(std::move(event));
   else
-    run_.request.sink->push(std::move(event));
+    push(std::move(event));
 }
 
 void run_events::send_held() {
   if (!run_.own_extras)
     return;
   for (auto& event : run_.own_extras->held)
-    run_.request.sink->push(std::move(event));
+    push(std::move(event));
   run_.own_extras->held.clear();
 }
 
@@ -149,7 +151,7 @@ void run_events::checkpoint() {
   event.state = run_.thread->find("") != nullptr ? run_.state.state() : event.checkpoint->state;
   for (const auto& t : run_.step.tasks)
     event.next.push_back(run_.table().node(t.node).name);
-  run_.request.sink->push(std::move(event));
+  push(std::move(event));
 }
 
 /// Returns the channels that the step has changed and that now have a value. Channels that were
@@ -177,7 +179,7 @@ void run_events::values() {
   auto event = make(stream_mode::values);
   event.changes.assign(changes.begin(), changes.end());
   event.state = run_.state.state();
-  run_.request.sink->push(std::move(event));
+  push(std::move(event));
 }
 
 /// Records the state that the caller of the run sees, if an output channel has changed. An empty
@@ -199,7 +201,7 @@ void run_events::barrier() {
   event.data = json::object{{"event", "barrier"},
                             {"answered", run_.step.finished.size()},
                             {"in_flight", run_.open.size()}};
-  run_.request.sink->push(std::move(event));
+  push(std::move(event));
 }
 
 /// Sends the `debug` event of a step: its tasks, and the nodes that voted to halt because they
@@ -222,7 +224,7 @@ void run_events::step() {
                             {"activated", std::move(activated)},
                             {"halted", names_of(run_.table(), halted)},
                             {"in_flight", run_.open.size()}};
-  run_.request.sink->push(std::move(event));
+  push(std::move(event));
 }
 
 } // namespace superstep

@@ -41,6 +41,8 @@ public:
 private:
   using channel_numbers = boost::container::small_vector<std::uint32_t, 8>;
 
+  [[nodiscard]] detail::run_event make_of(const step_task& t, stream_mode mode) const;
+  void push(detail::run_event&& event) const;
   void send(detail::run_event&& event, const step_task& t);
   [[nodiscard]] channel_numbers visible_changes() const;
 

@@ -35,11 +35,10 @@ void take_known(run& r) {
   for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i) {
     const auto* known = r.thread->find(r.task_path(r.step.tasks[i]));
     const auto node = r.step.tasks[i].node;
+    // If the task had failed, its error handler runs in its place.
     if (known != nullptr && !known->output && !known->error.empty() &&
         node != detail::program::no_node &&
-        r.table().node(node).handler !=
-            // the task had failed, so its error handler runs in its place
-            detail::program::no_node) {
+        r.table().node(node).handler != detail::program::no_node) {
       auto why = make_run_error(graph_errc::node_failed, known->error, r.state.step());
       why.node = r.table().node(node).name;
       why.task = known->task;
@@ -75,6 +74,20 @@ std::optional<std::string> cache_key(run& r, std::uint32_t number) {
   return key;
 }
 
+/// Sends the update event of a task whose output was known before.
+void show_known(run& r, std::uint32_t number, const task_output& known) {
+  auto output = node_output{};
+  output.writes.assign(known.writes.begin(), known.writes.end());
+  run_events{r}.update(number, output, true);
+}
+
+/// Returns the part of an output that is stored.
+task_output stored_part(const node_output& output) {
+  return {{output.writes.begin(), output.writes.end()},
+          {output.targets.begin(), output.targets.end()},
+          {output.sends.begin(), output.sends.end()}};
+}
+
 void look_up(run& r, std::uint32_t number) {
   const auto& t = r.step.tasks[number];
   if (t.node == detail::program::no_node)
@@ -92,9 +105,7 @@ void look_up(run& r, std::uint32_t number) {
   if (known) {
     r.step.record(number, *known);
     r.step.tasks[number].is_known = true;
-    auto output = node_output{};
-    output.writes.assign(known->writes.begin(), known->writes.end());
-    run_events{r}.update(number, output, true);
+    show_known(r, number, *known);
     if (r.thread) {
       auto record = task_record{};
       record.task = r.task_path(t);
@@ -119,10 +130,7 @@ void begin_known(run& r) {
         look_up(r, i);
       continue;
     }
-    auto output = node_output{};
-    const auto known = r.step.output_of(r.step.tasks[i]);
-    output.writes.assign(known.writes.begin(), known.writes.end());
-    run_events{r}.update(i, output, true);
+    show_known(r, i, r.step.output_of(r.step.tasks[i]));
   }
   cache_late(r, late);
 }
@@ -139,11 +147,7 @@ void cache_output(run& r, std::uint32_t number, const node_output& output) {
   if (found == extras.cache_keys.end())
     return;
   const auto& node = r.table().node(r.step.tasks[number].node);
-  extras.late.push_back({r.table().name() + '/' + node.name,
-                         found->second,
-                         {{output.writes.begin(), output.writes.end()},
-                          {output.targets.begin(), output.targets.end()},
-                          {output.sends.begin(), output.sends.end()}},
+  extras.late.push_back({r.table().name() + '/' + node.name, found->second, stored_part(output),
                          node.options.cache->ttl});
   if (r.events_of_tasks == task_events::at_once || !r.thread || !r.thread->checkpointer())
     cache_late(r, std::exchange(extras.late, {}));
@@ -184,11 +188,8 @@ void record_in_thread(run& r, std::uint32_t number, const node_output* output,
     return !node.edges.empty() || !node.joins.empty();
   };
   if (output != nullptr && (failure == nullptr || !output->writes.empty() ||
-                            !output->targets.empty() || (output->has_ended && has_edges()))) {
-    record.output = {{output->writes.begin(), output->writes.end()},
-                     {output->targets.begin(), output->targets.end()},
-                     {output->sends.begin(), output->sends.end()}};
-  }
+                            !output->targets.empty() || (output->has_ended && has_edges())))
+    record.output = stored_part(*output);
   if (failure != nullptr) {
     record.error = failure->text;
     record.cause = failure->cause;
