@@ -193,7 +193,7 @@ namespace {
 
 /// Returns a function that fills in the mode, node, step and path of an event and sends it. The
 /// function copies what it needs, so it may outlive the call.
-auto speaker(const call& c, stream_mode mode) {
+auto event_sender(const call& c, stream_mode mode) {
   return [mode, sink = c.extras().sink, below = c.extras().below,
           node = c.input.table->node(c.input.node).name, step = c.input.step,
           index = c.input.task_index](detail::run_event&& event) {
@@ -214,20 +214,20 @@ auto speaker(const call& c, stream_mode mode) {
 std::function<void(json::value)> call::emitter() {
   if (!is(call_trait::streams_custom) || !extras().sink)
     return {};
-  return [say = speaker(*this, stream_mode::custom)](json::value data) {
+  return [send = event_sender(*this, stream_mode::custom)](json::value data) {
     auto event = detail::run_event{};
     event.data = std::move(data);
-    say(std::move(event));
+    send(std::move(event));
   };
 }
 
 std::function<void(value)> call::message_emitter() {
   if (!is(call_trait::streams_messages) || !extras().sink)
     return {};
-  return [say = speaker(*this, stream_mode::messages)](value message) {
+  return [send = event_sender(*this, stream_mode::messages)](value message) {
     auto event = detail::run_event{};
     event.message = std::move(message);
-    say(std::move(event));
+    send(std::move(event));
   };
 }
 

@@ -72,7 +72,7 @@ void give_failure(run& r, call& c, std::uint32_t number) {
 }
 
 /// Whether the node has the tag `nostream`: its messages are not streamed.
-bool has_tag(const detail::node_entry& node) {
+bool has_nostream_tag(const detail::node_entry& node) {
   return std::ranges::find(node.options.tags, "nostream") != node.options.tags.end();
 }
 
@@ -90,7 +90,8 @@ void attach_observers(run& r, call& c, std::uint32_t number) {
   }
   if (r.streams(stream_mode::custom))
     c.set(call_trait::streams_custom);
-  if (r.streams(stream_mode::messages) && !has_tag(r.table().node(r.step.tasks[number].node)))
+  if (r.streams(stream_mode::messages) &&
+      !has_nostream_tag(r.table().node(r.step.tasks[number].node)))
     c.set(call_trait::streams_messages);
   if (c.is(call_trait::streams_custom) || c.is(call_trait::streams_messages))
     c.more().sink = r.request.sink;

@@ -79,16 +79,14 @@ void run_coordinator::keep_outputs(run& r, const run_error& why) {
     auto error = why;
     error.node = node.name;
     error.task = r.task_path(r.step.tasks[number]);
-    // a model may read the text, and the name of the run means nothing to it
+    // A model may read the text, and the name of the run means nothing to it.
     error.text = "the run was cancelled";
     try {
       auto output = node.options.on_failure(reading(r, number), error);
       if (!output)
         return;
       given.emplace_back(number, std::move(*output));
-      // the handler is user code; a cancelled run reports the cancellation, not the handler's
-      // exception
-    } catch (...) {
+    } catch (...) { // user code; the run reports its cancellation instead of this exception
       return;
     }
   }

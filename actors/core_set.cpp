@@ -17,8 +17,8 @@ namespace {
 /// The number of cores that the sets of this process have taken so far.
 std::atomic<std::size_t> taken{0};
 
-/// Reads the cores that the calling thread may use. Returns false if the system does not say, as
-/// on machines with more than CPU_SETSIZE cores.
+/// Reads the cores that the calling thread may use. Returns false if the system does not report
+/// them, as on machines with more than CPU_SETSIZE cores.
 bool read_cores(cpu_set_t& into) noexcept {
   CPU_ZERO(&into);
   return ::sched_getaffinity(0, sizeof into, &into) == 0 && CPU_COUNT(&into) > 0;
@@ -33,7 +33,7 @@ std::size_t position_of(int core, const std::vector<int>& numbers) {
 } // namespace
 
 int core_set::home_of_process() noexcept {
-  static const auto home = ::sched_getcpu(); // -1 if the system does not say
+  static const auto home = ::sched_getcpu(); // -1 if the system does not report it
   return home;
 }
 

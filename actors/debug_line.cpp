@@ -66,7 +66,8 @@ std::string held(const state_block& state, const detail::program& table) {
   return out.empty() ? "{}" : out.take();
 }
 
-std::string line(std::string_view mode, const detail::run_event& event, const std::string& said) {
+std::string line(std::string_view mode, const detail::run_event& event,
+                 const std::string& content) {
   auto out = "[" + std::string{mode} + "] ";
   if (event.path && !event.path->empty()) {
     out += "[graph=";
@@ -74,7 +75,7 @@ std::string line(std::string_view mode, const detail::run_event& event, const st
       out += (i == 0 ? "" : "/") + (*event.path)[i];
     out += "] ";
   }
-  return out + said + '\n';
+  return out + content + '\n';
 }
 
 } // namespace
@@ -85,16 +86,16 @@ std::string to_debug_line(const detail::run_event& event, const detail::program&
     return line("values", event, held(*event.state, table));
   if (event.mode != stream_mode::updates)
     return {};
-  auto said = members{};
+  auto content = members{};
   if (event.interrupts) {
     auto values = json::array{};
     for (const auto& each : *event.interrupts)
       values.push_back(each.value);
-    said.add("__interrupt__", to_text(json::value(std::move(values))));
+    content.add("__interrupt__", to_text(json::value(std::move(values))));
   } else {
-    said.add(event.node, written(event.writes, table));
+    content.add(event.node, written(event.writes, table));
   }
-  return line("updates", event, said.take());
+  return line("updates", event, content.take());
 }
 
 } // namespace superstep

@@ -25,7 +25,7 @@ public:
 
   void push(detail::run_event e) override;
   [[nodiscard]] bool is_full() const override;
-  void on_room(std::function<void()> tell) override;
+  void on_room(std::function<void()> notify) override;
   void close(detail::raw_result result);
   /// Drops all events, because there is no reader any more.
   void abandon() noexcept;
@@ -33,21 +33,21 @@ public:
   [[nodiscard]] std::optional<detail::run_event> pop();
   /// Calls the function once, as soon as pop() would not block: at once, or later from the thread
   /// that adds an event.
-  void when_ready(std::function<void()> tell);
+  void when_ready(std::function<void()> ready);
   [[nodiscard]] const detail::raw_result& result() const { return *result_; }
 
 private:
   void wake_reader(std::unique_lock<std::mutex> lock);
   [[nodiscard]] bool take_batch();
-  [[nodiscard]] std::function<void()> room_to_tell() const;
+  [[nodiscard]] std::function<void()> room_notifier() const;
 
   const std::size_t events_max_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<detail::run_event> events_;
   std::optional<detail::raw_result> result_;
-  std::function<void()> tell_;
-  std::function<void()> reader_; ///< the function of a reader that waits in when_ready()
+  std::function<void()> on_room_; ///< set by on_room(); called when there is room again
+  std::function<void()> reader_;  ///< the function of a reader that waits in when_ready()
   bool has_sleeping_reader_ = false;
   bool is_abandoned_ = false;
   mutable std::atomic<bool> was_full_{false};

@@ -11,9 +11,8 @@
 
 namespace superstep {
 
-static_assert(
-    // otherwise a growing vector would copy its events
-    std::is_nothrow_move_constructible_v<detail::run_event>);
+// Otherwise a growing vector would copy its events.
+static_assert(std::is_nothrow_move_constructible_v<detail::run_event>);
 
 void detail::event_stream::queue::push(detail::run_event e) {
   auto lock = std::unique_lock{mutex_};
@@ -48,15 +47,15 @@ void detail::event_stream::queue::wake_reader(std::unique_lock<std::mutex> lock)
     reader();
 }
 
-void detail::event_stream::queue::when_ready(std::function<void()> tell) {
+void detail::event_stream::queue::when_ready(std::function<void()> ready) {
   if (next_ == batch_.size()) {
     const auto lock = std::scoped_lock{mutex_};
     if (events_.empty() && !result_) {
-      reader_ = std::move(tell);
+      reader_ = std::move(ready);
       return;
     }
   }
-  tell();
+  ready();
 }
 
 /// Sets was_full_ before it checks the size, while the reader checks was_full_ after each event
@@ -71,25 +70,25 @@ bool detail::event_stream::queue::is_full() const {
   return false;
 }
 
-void detail::event_stream::queue::on_room(std::function<void()> tell) {
+void detail::event_stream::queue::on_room(std::function<void()> notify) {
   {
     const auto lock = std::scoped_lock{mutex_};
-    tell_ = std::move(tell);
+    on_room_ = std::move(notify);
   }
-  if (const auto missed = room_to_tell()) // the reader made room before the function was set
+  if (const auto missed = room_notifier()) // the reader made room before the function was set
     missed();
 }
 
 /// Returns the function set by on_room() if the queue was full and is now at most half full;
 /// otherwise an empty function.
-std::function<void()> detail::event_stream::queue::room_to_tell() const {
+std::function<void()> detail::event_stream::queue::room_notifier() const {
   if (!was_full_)
     return {};
   const auto lock = std::scoped_lock{mutex_};
-  if (!was_full_ || events_.size() + left_ > events_max_ / 2 || !tell_)
+  if (!was_full_ || events_.size() + left_ > events_max_ / 2 || !on_room_)
     return {};
   was_full_ = false;
-  return tell_;
+  return on_room_;
 }
 
 /// Takes all available events, or waits for them. Returns false if the run has ended and all events
@@ -114,8 +113,8 @@ std::optional<detail::run_event> detail::event_stream::queue::pop() {
     return first;
   first.emplace(std::move(batch_[next_++]));
   left_ = batch_.size() - next_;
-  if (const auto tell = room_to_tell())
-    tell();
+  if (const auto notify = room_notifier())
+    notify();
   return first;
 }
 

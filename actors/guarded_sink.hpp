@@ -26,8 +26,8 @@ public:
     guarded([&] { full = inner_->is_full(); });
     return full;
   }
-  void on_room(std::function<void()> tell) override {
-    guarded([&] { inner_->on_room(std::move(tell)); });
+  void on_room(std::function<void()> notify) override {
+    guarded([&] { inner_->on_room(std::move(notify)); });
   }
 
   /// Returns the first exception that the sink has thrown, or null. Thread-safe.

@@ -24,7 +24,7 @@ public:
   [[nodiscard]] time_point now() const noexcept override {
     return std::chrono::steady_clock::now();
   }
-  [[nodiscard]] std::uint64_t random() noexcept override { return luck_(); }
+  [[nodiscard]] std::uint64_t random() noexcept override { return random_(); }
   [[nodiscard]] std::unique_ptr<run> make_run() override;
   [[nodiscard]] std::unique_ptr<call> make_call() override;
   void acquire(run& r, const detail::program& table) override;
@@ -83,7 +83,7 @@ private:
   run_mail mail_;
   // the random source of the jitter between retries; nothing else uses it, so results do not depend
   // on it
-  std::minstd_rand luck_{std::random_device{}()};
+  std::minstd_rand random_{std::random_device{}()};
   // shared with other threads and therefore on their own cache line
   alignas(64) std::atomic<std::size_t> load_{0};
   std::atomic<std::uint64_t> numbers_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the thread of a lane sleeps while the lane has nothing to do, and how other threads wake it.
+// The simulator of the tests replaces this file.
 #include "lane_inbox.hpp"
 
 namespace superstep {

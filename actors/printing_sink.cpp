@@ -26,9 +26,9 @@ bool printing_sink::is_full() const {
   return reader_ && reader_->is_full();
 }
 
-void printing_sink::on_room(std::function<void()> tell) {
+void printing_sink::on_room(std::function<void()> notify) {
   if (reader_)
-    reader_->on_room(std::move(tell));
+    reader_->on_room(std::move(notify));
 }
 
 } // namespace superstep

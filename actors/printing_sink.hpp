@@ -24,7 +24,7 @@ public:
 
   void push(detail::run_event e) override;
   [[nodiscard]] bool is_full() const override;
-  void on_room(std::function<void()> tell) override;
+  void on_room(std::function<void()> notify) override;
 
 private:
   const detail::program_ptr table_;

@@ -24,8 +24,8 @@ public:
   void in_place_suspended(run& r, call& c) noexcept;
   /// Reports that the watcher has taken the lane from the thread that runs the call's body.
   void was_taken(call& c) noexcept;
-  /// Starts a task as a job. @pre fill_call() was called. Returns false if no thread is available;
-  /// the driver starts the call when it is next in the ready queue.
+  /// Starts a task as a job. If no thread is available, the driver starts the call when it is next
+  /// in the ready queue. @pre fill_call() was called
   void start_as_job(run& r, call& c) noexcept;
   /// Starts a task whose actor handles a message: sends the activation to the actor's mailbox.
   /// @pre fill_call() was called

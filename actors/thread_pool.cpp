@@ -40,7 +40,7 @@ bool worker::is_blocked() {
 }
 
 thread_pool::thread_pool(detail::engine_core& core, const engine_options& options)
-    : core_{core}, threads_max_{options.threads_max}, burners_max_{options.workers},
+    : core_{core}, threads_max_{options.threads_max}, computing_max_{options.workers},
       idle_time_{options.thread_idle_time}, hung_after_{options.hung_after},
       hung_threads_max_{options.hung_threads_max}, short_serial_body_{options.watcher_tick} {}
 
@@ -76,8 +76,8 @@ void thread_pool::give(order o) {
     orders_.push_front(o);
   else
     orders_.push_back(o);
+  // If no thread can be started, the next idle thread takes the order.
   if (orders_.size() > idle_ && (o.to_serve != nullptr ? may_grow() : members_.size() < limit()))
-    // if no thread can be started, the next idle thread takes the order
     static_cast<void>(start_member());
   changed_.notify_one();
 }
@@ -92,8 +92,7 @@ bool thread_pool::start_member() {
   try {
     made->thread_ =
         std::thread{[this, self = made.get(), keep = core_.shared_from_this()] { work(*self); }};
-    // the limit of processes is reached, or there is no memory for a stack
-  } catch (const std::system_error&) {
+  } catch (const std::system_error&) { // the limit of processes, or no memory for a stack
     retry_at_ = now + retry_time;
     if (!std::exchange(has_warned_of_refusal_, true))
       warn("the system refuses a thread, so the engine continues with " +
@@ -221,7 +220,7 @@ void thread_pool::provide_answerer() {
 bool thread_pool::add_job(call& c) {
   SUPERSTEP_ASSERT(c.phase == call_phase::job);
   const auto lock = std::scoped_lock{mutex_};
-  if (at_jobs_ < burners_max_ && !give_jobs_order() && at_jobs_ == 0) {
+  if (at_jobs_ < computing_max_ && !give_jobs_order() && at_jobs_ == 0) {
     // No thread runs jobs, and no idle thread takes the order. A thread that runs a body outside
     // a lane will run them when its body returns. If there is no such thread either, the job is
     // refused. This happens only if the system does not allow more threads.
@@ -292,7 +291,7 @@ void thread_pool::pace() {
   auto lock = std::unique_lock{mutex_};
   find_surplus();
   const auto latest = std::chrono::steady_clock::now() - hung_after_;
-  auto burning = std::size_t{0};
+  auto computing = std::size_t{0};
   auto blocked = std::size_t{0};
   auto hung = std::size_t{0};
   for (const auto& m : members_) {
@@ -303,31 +302,32 @@ void thread_pool::pace() {
     else if (m->is_blocked())
       ++blocked;
     else
-      ++burning;
+      ++computing;
   }
   const auto warning = note_hung(hung);
-  start_job_threads(burning, blocked);
+  start_job_threads(computing, blocked);
   lock.unlock();
   if (!warning.empty())
     warn(warning);
 }
 
 /// Orders threads for queued jobs.
-/// @param burning number of threads whose bodies use the CPU
+/// @param computing number of threads whose bodies use the CPU
 /// @param blocked number of threads whose bodies are blocked
-void thread_pool::start_job_threads(std::size_t burning, std::size_t blocked) {
+void thread_pool::start_job_threads(std::size_t computing, std::size_t blocked) {
   if (jobs_.empty()) {
     polls_without_progress_ = 0;
     return;
   }
-  auto more = burning < burners_max_ ? burners_max_ - burning : 0;
-  if (burning == 0)
-    // if all job threads are blocked, double their number until some are not
+  auto more = computing < computing_max_ ? computing_max_ - computing : 0;
+  if (computing == 0) // all job threads are blocked, so their number is doubled until some are not
     more = std::max(more, blocked);
-  if (std::exchange(jobs_done_seen_, jobs_done_) != jobs_done_)
+  if (std::exchange(jobs_done_seen_, jobs_done_) != jobs_done_) {
     polls_without_progress_ = 0;
-  else if (++polls_without_progress_ >= polls_before_one_more)
-    more = std::max(more, std::size_t{1}), polls_without_progress_ = 0;
+  } else if (++polls_without_progress_ >= polls_before_one_more) {
+    more = std::max(more, std::size_t{1});
+    polls_without_progress_ = 0;
+  }
   more = std::min(more, jobs_.size());
   // Some threads are reserved for lanes.
   const auto reserve = std::min<std::size_t>(threads_max_ / 8, 8);

@@ -141,13 +141,13 @@ private:
                                std::chrono::steady_clock::time_point until);
   [[nodiscard]] bool is_surplus() const noexcept; // caller holds mutex_
   void retire(worker& self, std::unique_lock<std::mutex>& lock);
-  void find_surplus();                                              // caller holds mutex_
-  void start_job_threads(std::size_t burning, std::size_t blocked); // caller holds mutex_
+  void find_surplus();                                                // caller holds mutex_
+  void start_job_threads(std::size_t computing, std::size_t blocked); // caller holds mutex_
   [[nodiscard]] call* next_job();
 
   detail::engine_core& core_;
   const std::size_t threads_max_;
-  const std::size_t burners_max_;
+  const std::size_t computing_max_;
   const std::chrono::milliseconds idle_time_;
   const std::chrono::milliseconds hung_after_;
   const std::size_t hung_threads_max_;

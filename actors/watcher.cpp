@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The watcher's thread and its timer. Each poll compares the guard of every lane with the value of
 // the last poll. The same odd value means that the lane is still inside the same body.
-// lane::guarded() in lane.cpp writes the guard.
+// lane::guarded() in lane_bodies.cpp writes the guard.
 #include "watcher.hpp"
 
 #include "engine_core.hpp"

@@ -100,7 +100,7 @@ bool worker::is_blocked() {
 }
 
 thread_pool::thread_pool(detail::engine_core& core, const engine_options& options)
-    : core_{core}, threads_max_{options.threads_max}, burners_max_{options.workers},
+    : core_{core}, threads_max_{options.threads_max}, computing_max_{options.workers},
       idle_time_{options.thread_idle_time}, hung_after_{options.hung_after},
       hung_threads_max_{options.hung_threads_max}, short_serial_body_{options.watcher_tick} {}
 
