@@ -8,7 +8,7 @@
 namespace superstep::detail {
 
 /// An awaitable that ends a body in the middle: the call ends, and the engine destroys the body's
-/// frames without resuming them. For a body that waits for an interrupt; see superstep::question.
+/// frames without resuming them. For a body that waits for an interrupt; see interrupt_awaiter.
 struct giving_up {
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>

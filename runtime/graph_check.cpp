@@ -142,15 +142,15 @@ void find_unequal(const program& table, std::vector<fault>& found) {
     bool is_set = false;
   };
   auto first = std::vector<feeder>(table.nodes().size());
-  auto is_told = std::vector<bool>(table.nodes().size());
+  auto is_reported = std::vector<bool>(table.nodes().size());
   const auto feed = [&](std::uint32_t from, std::size_t at) {
     for (const auto to : table.node(from).edges) {
       auto& f = first[to];
       if (!f.is_set)
         f = {from, at, true};
-      if (f.depth == at || is_told[to] || table.node(to).is_deferred)
+      if (f.depth == at || is_reported[to] || table.node(to).is_deferred)
         continue;
-      is_told[to] = true;
+      is_reported[to] = true;
       found.push_back(suspicious(
           table.node(to), "runs more than once: its edges from '" + table.node(f.node).name +
                               "' (step " + std::to_string(f.depth) + ") and '" +

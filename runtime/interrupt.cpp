@@ -10,11 +10,19 @@
 
 namespace superstep {
 
-bool interrupt_awaiter::await_ready() {
-  if (services_ == nullptr)
+namespace {
+
+std::optional<json::value> ask_with(detail::call_services* services, const json::value& asked) {
+  if (services == nullptr)
     throw std::logic_error{
         "runtime::interrupt() and ask() need an engine: call them in the body of a node"};
-  resume_value_ = services_->ask(value_);
+  return services->ask(asked);
+}
+
+} // namespace
+
+bool interrupt_awaiter::await_ready() {
+  resume_value_ = ask_with(services_, value_);
   return resume_value_.has_value();
 }
 
@@ -32,10 +40,7 @@ interrupt_awaiter runtime::interrupt(json::value asked) const {
 }
 
 std::optional<json::value> runtime::ask(const json::value& asked) const {
-  if (services_ == nullptr)
-    throw std::logic_error{
-        "runtime::interrupt() and ask() need an engine: call them in the body of a node"};
-  return services_->ask(asked);
+  return ask_with(services_, asked);
 }
 
 } // namespace superstep

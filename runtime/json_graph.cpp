@@ -202,24 +202,22 @@ public:
       if (!t.input)
         t.to = node_for(std::move(t.to));
       if (t.to == detail::start_node || t.to.empty())
-        throw_route(graph_errc::bad_destination, "a branch returned START or an empty name: return "
-                                                 "the name of a node, or END");
+        throw graph_error{graph_errc::bad_destination,
+                          "a branch returned START or an empty name: return the name of a node, or "
+                          "END"};
     }
     add_outcome(std::move(chosen), *given.table, *layout_, out);
   }
 
 private:
-  [[nodiscard]] std::string node_for(std::string said) const {
+  [[nodiscard]] std::string node_for(std::string label) const {
     if (map_.empty())
-      return said;
+      return label;
     const auto found =
-        std::find_if(map_.begin(), map_.end(), [&](const auto& p) { return p.first == said; });
+        std::find_if(map_.begin(), map_.end(), [&](const auto& p) { return p.first == label; });
     if (found == map_.end())
-      detail::throw_unknown_label(said);
+      detail::throw_unknown_label(label);
     return found->second;
-  }
-  [[noreturn]] static void throw_route(graph_errc code, std::string text) {
-    throw graph_error{code, std::move(text)};
   }
 
   detail::json_router_function f_;

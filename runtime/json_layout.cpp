@@ -90,9 +90,8 @@ json::object json_layout::input_of(const body_input& given, const state_block& s
   for (const auto& [number, is_flag] : managed) {
     if (!only.empty() && std::ranges::find(only, number) == only.end())
       continue;
-    const auto told = given.make_runtime();
     object[channels[number].name] =
-        is_flag ? json::value(told.is_last_step()) : json::value(told.remaining_steps());
+        is_flag ? json::value(given.steps_left == 1) : json::value(given.steps_left);
   }
   return object;
 }

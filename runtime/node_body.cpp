@@ -7,6 +7,7 @@
 #include "runtime/step.hpp"
 
 #include <superstep/runtime/detail/labels.hpp>
+#include <superstep/runtime/detail/named_fields.hpp>
 #include <superstep/runtime/detail/nested_run.hpp>
 #include <superstep/runtime/detail/node_body.hpp>
 #include <superstep/runtime/detail/program.hpp>
@@ -63,14 +64,10 @@ void detail::throw_wrong_input(const body_input& given) {
       make_error_code(graph_errc::invalid_update), std::move(text), node, given.step, node, 1, {}}};
 }
 
-namespace detail {
-
-[[noreturn]] void throw_bad_field(std::string_view name, std::string_view why) {
+void detail::throw_bad_field(std::string_view name, std::string_view why) {
   throw graph_error{graph_errc::invalid_update,
                     "cannot write the field '" + std::string{name} + "': " + std::string{why}};
 }
-
-} // namespace detail
 
 void detail::throw_wrong_parent(const detail::program& parent, const std::string& child) {
   throw graph_error{graph_errc::invalid_update, "graph '" + child +

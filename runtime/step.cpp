@@ -216,8 +216,7 @@ void run_state::follow(const detail::node_entry& node) {
 /// Empties the joins that have triggered a node.
 void run_state::consume_joins(std::uint32_t node) {
   for (const auto join : table_->node(node).joins_in)
-    if (joins_[join].is_available())
-      joins_[join].reset();
+    joins_[join].consume();
 }
 
 result<void> begin(run_state& run, super_step& step, std::span<write> input) {

@@ -125,23 +125,23 @@ void run_state::drop_pending() noexcept {
   input_.reset();
 }
 
-result<void> run_state::apply_command(const task_output& said) {
+result<void> run_state::apply_command(const task_output& command) {
   SUPERSTEP_ASSERT(versions_ != nullptr);
   ++versions_->last;
   changes_.clear();
   ids_.begin_step(step_, true);
-  auto writes = said.writes;
+  auto writes = command.writes;
   ordered_.clear();
   for (auto& w : writes)
     ordered_.push_back(&w);
   if (auto applied = apply_ordered(); !applied)
     return applied;
-  for (const auto node : said.targets)
+  for (const auto node : command.targets)
     trigger(node, trigger_cause::branch);
   // new Sends replace the pending ones: LangGraph's channel of Sends keeps those of one barrier
   // only
-  if (!said.sends.empty())
-    sends_.assign(said.sends.begin(), said.sends.end());
+  if (!command.sends.empty())
+    sends_.assign(command.sends.begin(), command.sends.end());
   return {};
 }
 
@@ -151,7 +151,7 @@ std::optional<std::uint32_t> run_state::last_node() const {
   auto latest = v.entry_seen;
   auto node = detail::program::no_node;
   auto is_tie = false;
-  const auto look = [&](std::uint64_t seen, std::uint32_t n) {
+  const auto consider = [&](std::uint64_t seen, std::uint32_t n) {
     if (seen == 0 || seen < latest)
       return;
     is_tie = seen == latest;
@@ -159,9 +159,9 @@ std::optional<std::uint32_t> run_state::last_node() const {
     node = n;
   };
   for (auto n = std::uint32_t{0}; n < v.branch_seen.size(); ++n)
-    look(v.branch_seen[n], n);
+    consider(v.branch_seen[n], n);
   for (auto j = std::size_t{0}; j < v.join_seen.size(); ++j)
-    look(v.join_seen[j], table_->joins()[j].target);
+    consider(v.join_seen[j], table_->joins()[j].target);
   if (is_tie)
     return std::nullopt;
   return node;
