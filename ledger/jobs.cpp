@@ -7,8 +7,10 @@
 #include "statements.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <map>
+#include <thread>
 
 #include <fcntl.h>
 
@@ -167,9 +169,28 @@ result<std::uint64_t> retry_dead(pg_connection& connection, const shared_job& jo
   return static_cast<std::uint64_t>(rows->number(0, 0));
 }
 
+// While a drop waits for a lock on the tables of all jobs, the statements of all workers wait
+// behind it. A transaction of another program, for example a backup, may hold the lock for hours.
+// So a drop gives the lock up after a second, and lets the workers proceed before it tries again.
 result<void> drop_job(pg_connection& connection, const shared_job& job) {
-  const auto done = run_for(connection, job, "select superstep.drop_job($1)");
-  return done ? result<void>{} : done.error();
+  constexpr auto attempts_max = 20;
+  constexpr auto pause = std::chrono::seconds{2};
+  for (auto attempt = 1;; ++attempt) {
+    const auto done = run_for(connection, job,
+                              "select superstep.drop_job($1) "
+                              "from set_config('lock_timeout', '1s', true)");
+    if (done)
+      return {};
+    if (!has_sqlstate(done.error(), "55P03"))
+      return done.error();
+    if (attempt == attempts_max)
+      return error{errc::io_failed,
+                   "the job \"" + job.name +
+                       "\" was not dropped, because a transaction of another program uses the "
+                       "tables of the ledger, for example a backup; run the command again when it "
+                       "has ended"};
+    std::this_thread::sleep_for(pause);
+  }
 }
 
 result<exported_rows> export_job(pg_connection& connection, const shared_job& job,

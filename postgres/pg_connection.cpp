@@ -62,10 +62,17 @@ void append_element(std::string& out, std::string_view bytes) {
 
 /// Whether an SQLSTATE means that the server is not available now, so that the statement may
 /// succeed later on another connection: connection errors, shutdown, too many connections,
-/// deadlocks, serialization failures, a full disk, and a standby that was not promoted yet.
+/// deadlocks, serialization failures, a full disk, a statement_timeout or lock_timeout that an
+/// administrator has set, and a standby that was not promoted yet.
 bool is_temporary(std::string_view state) {
   return state.starts_with("08") || state.starts_with("57P") || state.starts_with("53") ||
-         state == "40001" || state == "40P01" || state == "57014" || state == "25006";
+         state == "40001" || state == "40P01" || state == "57014" || state == "55P03" ||
+         state == "25006";
+}
+
+/// Whether an SQLSTATE means that the server has rolled a statement back because of other ones.
+bool is_roll_back(std::string_view state) {
+  return state.starts_with("40") || state == "55P03";
 }
 
 /// Returns the first line of a text of libpq.
@@ -269,7 +276,7 @@ error pg_connection::failure(const PGresult* of) {
   if (state == nullptr || text == nullptr || PQstatus(connection_.get()) != CONNECTION_OK ||
       is_temporary(state)) {
     auto out = lost(text != nullptr ? text : first_line(PQerrorMessage(connection_.get())));
-    if (state != nullptr && std::string_view{state}.starts_with("40")) // the outcome is known
+    if (state != nullptr && is_roll_back(state)) // the outcome is known
       out.text += with_sqlstate(state);
     return out;
   }

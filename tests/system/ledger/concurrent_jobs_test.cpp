@@ -100,6 +100,31 @@ BOOST_AUTO_TEST_CASE(drop_is_repeated_after_deadlock) {
   BOOST_TEST(end.exit_code == 0, end.err);
 }
 
+/// A transaction of another program, for example a backup, may hold locks on all tables for hours.
+BOOST_AUTO_TEST_CASE(waiting_drop_blocks_no_worker) {
+  const auto& server = cleared_server();
+  const auto files = shared_job_files{server, 400};
+  files.submit();
+  const auto other =
+      process{for_job(server, "other", {"submit", files.job.agent, "--input", files.job.input})}
+          .wait();
+  BOOST_TEST_REQUIRE(other.exit_code == 0, other.err);
+  auto backup = server.connect();
+  BOOST_TEST_REQUIRE(
+      backup.run_script("begin; lock table superstep.outputs in access share mode").has_value());
+  auto drop = process{for_job(server, "other", {"jobs", "drop", "--yes"})};
+  server.await_lock_wait();
+  auto worker = files.worker();
+  BOOST_TEST(worker->wait_for(seconds{30}));
+  BOOST_TEST(!drop.wait_for(milliseconds{0}));
+  BOOST_TEST(backup.run_script("commit").has_value());
+  const auto run = worker->wait();
+  BOOST_TEST(run.exit_code == 0, run.err);
+  const auto end = drop.wait();
+  BOOST_TEST(end.exit_code == 0, end.err);
+  BOOST_TEST(server.value("select string_agg(name, ' ') from superstep.jobs") == "orders");
+}
+
 BOOST_AUTO_TEST_CASE(submits_at_once_store_one_job) {
   const auto& server = cleared_server();
   const auto files = shared_job_files{server, 20'000};
