@@ -4,6 +4,8 @@
 // shared job are in the database of its ledger.
 #include "cli/job_checkpoints.hpp"
 
+#include "checkpoint/postgres_removal.hpp"
+
 #include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/checkpoint/postgres.hpp>
 #include <superstep/checkpoint/sqlite.hpp>
@@ -47,13 +49,19 @@ std::chrono::milliseconds thread_lease_for(std::chrono::milliseconds row_lease) 
   return std::min(longest, row_lease / 2);
 }
 
+/// Returns the options of the checkpoints of a shared job. Throws checkpoint_error if the key in
+/// the environment is not valid.
+postgres_checkpointer_options shared_options(const ledger_arguments& given) {
+  auto out = postgres_checkpointer_options{};
+  out.accepts_unverified_server = given.is_insecure_allowed;
+  out.lease_time = thread_lease_for(std::chrono::milliseconds{given.lease_ms});
+  out.encryption_key = encryption_key_from_environment();
+  return out;
+}
+
 result<checkpointer_ptr> open_shared_checkpoints(const ledger_arguments& given) {
-  auto wanted = postgres_checkpointer_options{};
-  wanted.accepts_unverified_server = given.is_insecure_allowed;
-  wanted.lease_time = thread_lease_for(std::chrono::milliseconds{given.lease_ms});
   try {
-    wanted.encryption_key = encryption_key_from_environment();
-    return postgres_checkpointer(given.ledger, std::move(wanted));
+    return postgres_checkpointer(given.ledger, shared_options(given));
   } catch (const checkpoint_error& e) {
     return error{e.code(), e.what()};
   }
@@ -74,22 +82,9 @@ result<void> remove_shared_checkpoints(const ledger_arguments& given, const std:
     return found.error();
   if (found->text(0, 0) != "t")
     return {};
-  auto opened = open_shared_checkpoints(given);
-  if (!opened)
-    return opened.error();
-  const auto prefix = thread_prefix_of(job);
   try {
-    for (auto after = prefix;;) {
-      const auto some = (*opened)->threads(after);
-      for (const auto& each : some) {
-        if (!each.thread_id.starts_with(prefix))
-          return {};
-        (*opened)->delete_thread(each.thread_id);
-      }
-      if (some.empty())
-        return {};
-      after = some.back().thread_id;
-    }
+    detail::delete_threads_with_prefix(given.ledger, shared_options(given), thread_prefix_of(job));
+    return {};
   } catch (const checkpoint_error& e) {
     return error{e.code(), e.what()};
   }

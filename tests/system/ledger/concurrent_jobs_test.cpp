@@ -100,6 +100,26 @@ BOOST_AUTO_TEST_CASE(drop_is_repeated_after_deadlock) {
   BOOST_TEST(end.exit_code == 0, end.err);
 }
 
+BOOST_AUTO_TEST_CASE(dropped_job_leaves_no_checkpoints) {
+  const auto& server = cleared_server();
+  server.run("drop schema if exists superstep_threads cascade");
+  const auto files = shared_job_files{server, 10};
+  files.submit();
+  files.write_model("2\\+([^7]\\d*|7\\d+)$"); // the row 2+7 fails
+  BOOST_TEST(files.worker({"--force", "--checkpoints"})->wait().exit_code == 2);
+  BOOST_TEST(server.value("select count(*) from superstep_threads.threads") != "0");
+  // More threads than a transaction deletes, and three threads of other jobs.
+  server.run("insert into superstep_threads.threads (thread, ns, created) "
+             "select j.job_id || '/' || i, n, 0 from superstep.jobs j, generate_series(1, 1500) i, "
+             "unnest(array['', 'sub']) n union all "
+             "select j.job_id || s, '', 0 from superstep.jobs j, unnest(array['', '-', '0']) s");
+  const auto dropped = files.call({"jobs", "drop"}, {"--yes"});
+  BOOST_TEST(dropped.exit_code == 0, dropped.err);
+  BOOST_TEST(server.value("select count(*) from superstep_threads.threads") == "3");
+  BOOST_TEST(server.value("select count(*) from superstep_threads.points") == "0");
+  server.run("drop schema superstep_threads cascade");
+}
+
 /// A transaction of another program, for example a backup, may hold locks on all tables for hours.
 BOOST_AUTO_TEST_CASE(waiting_drop_blocks_no_worker) {
   const auto& server = cleared_server();

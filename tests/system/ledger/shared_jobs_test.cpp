@@ -438,19 +438,6 @@ BOOST_AUTO_TEST_CASE(rows_resume_on_another_worker) {
   BOOST_TEST(server.value("select count(*) from superstep_threads.threads") == "0");
 }
 
-BOOST_AUTO_TEST_CASE(dropped_job_leaves_no_checkpoints) {
-  const auto& server = empty_server();
-  server.run("drop schema if exists superstep_threads cascade");
-  const auto files = shared_job_files{server, 10};
-  files.submit();
-  files.write_model("2\\+([^7]\\d*|7\\d+)$"); // the row 2+7 fails
-  BOOST_TEST(files.worker({"--force", "--checkpoints"})->wait().exit_code == 2);
-  BOOST_TEST(server.value("select count(*) from superstep_threads.threads") != "0");
-  const auto dropped = files.call({"jobs", "drop"}, {"--yes"});
-  BOOST_TEST(dropped.exit_code == 0, dropped.err);
-  BOOST_TEST(server.value("select count(*) from superstep_threads.threads") == "0");
-}
-
 BOOST_AUTO_TEST_CASE(interrupted_submit_continues) {
   const auto& server = empty_server();
   const auto files = shared_job_files{server, 30'000};
