@@ -145,6 +145,24 @@ BOOST_AUTO_TEST_CASE(waiting_drop_blocks_no_worker) {
   BOOST_TEST(server.value("select string_agg(name, ' ') from superstep.jobs") == "orders");
 }
 
+BOOST_AUTO_TEST_CASE(worker_survives_lock_timeout_of_server) {
+  const auto& server = cleared_server();
+  const auto files =
+      shared_job_files{server, 200, 5, server.url() + "&options=-c%20lock_timeout%3D50ms"};
+  files.submit({"--chunk-rows", "16"});
+  auto worker = files.worker();
+  wait_for_rows(files, 1);
+  auto other = server.connect();
+  BOOST_TEST_REQUIRE(
+      other
+          .run_script(
+              "begin; select from superstep.chunks for update; select pg_sleep(0.5); commit")
+          .has_value());
+  const auto end = worker->wait();
+  BOOST_TEST(end.exit_code == 0, end.err);
+  files.check_outputs();
+}
+
 BOOST_AUTO_TEST_CASE(submits_at_once_store_one_job) {
   const auto& server = cleared_server();
   const auto files = shared_job_files{server, 20'000};
