@@ -83,9 +83,8 @@ std::string failures_text(const batch_summary& s) {
     text += fmt::format("{}{} {}", &reason == reasons.data() ? " (" : ", ", reason.first,
                         reason.second);
   text += ')';
-  // Without dead letters, the job wrote to standard output, or a database has the failed rows.
-  if (has_retried && !s.dead.empty())
-    text += "; run them again with --retry-dead";
+  if (has_retried && s.is_resumable)
+    text += "; run them again with " + s.retry;
   return text;
 }
 
@@ -96,7 +95,7 @@ std::string to_text(const batch_summary& s) {
     return fmt::format(
         "nothing to do: {} done ({} ok, {} failed{}); output in {}",
         s.rows == 1 ? "the only row is" : fmt::format("all {} rows are", s.rows), s.ok, s.failed,
-        s.failed > s.bad_lines ? "; --retry-dead runs failed rows again" : "", s.output);
+        s.failed > s.bad_lines ? "; " + s.retry + " runs failed rows again" : "", s.output);
   auto text = fmt::format("{}: {} ok, {} failed", counted(s.rows, "row"), s.ok, s.failed);
   if (s.rows_with_failed_calls > 0)
     text += fmt::format(", {} with failed tool calls", s.rows_with_failed_calls);

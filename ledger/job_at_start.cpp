@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first statement of a worker. Launchers start workers also while the server restarts.
+// The first and the last statement of a worker. Launchers start workers also while the server
+// restarts.
 #include "job_at_start.hpp"
 
 #include <algorithm>
@@ -60,6 +61,19 @@ result<shared_job> find_job_at_start(pg_connection& connection, const std::strin
       note("waiting for " + job.error().text);
     if (is_stopped || stopped_during(pause, stop))
       return error{errc::cancelled, "stopped while it waited for " + job.error().text};
+    pause = std::min(pause * 2, worker.backoff_max);
+  }
+}
+
+result<shared_job> find_job_at_end(pg_connection& connection, const std::string& name,
+                                   const ledger_worker_options& worker, const stop_request& stop) {
+  const auto limit = steady::now() + std::chrono::seconds{30};
+  auto pause = worker.backoff_min;
+  while (true) {
+    auto job = find_shared_job(connection, name);
+    if (job || job.error().code != errc::io_failed || steady::now() + pause >= limit ||
+        stopped_during(pause, stop))
+      return job;
     pause = std::min(pause * 2, worker.backoff_max);
   }
 }

@@ -22,4 +22,10 @@ find_job_at_start(pg_connection& connection, const std::string& name,
                   const ledger_worker_options& worker, const stop_request& stop,
                   const std::function<void(const std::string&)>& note);
 
+/// Finds the job of a worker that has ended, for its summary. If the connection is lost, it tries
+/// again for at most 30 s, unless a stop is requested.
+[[nodiscard]] result<shared_job> find_job_at_end(pg_connection& connection, const std::string& name,
+                                                 const ledger_worker_options& worker,
+                                                 const stop_request& stop);
+
 } // namespace superstep::detail

@@ -67,6 +67,7 @@ batch_summary finished_summary(const shared_job& job) {
   out.resumed = out.ok + out.failed;
   out.rows_with_failed_calls = static_cast<std::uint64_t>(job.sums.back());
   out.output = "the job " + job.name;
+  out.retry = retry_command;
   set_counts(out, counts_of(job.sums));
   if (out.failed > 0)
     out.code = exit_code::dead_rows;
@@ -132,7 +133,7 @@ result<batch_summary> run_shared_batch(const pg_address& address, const std::str
                                                      .has_budget = has_budget}};
   auto ledger = shared_ledger{
       *job, db, worker, *repeats, options, stop, *std::move(parts), *std::move(cipher), [&] {
-        return find_shared_job(connection, name);
+        return find_job_at_end(connection, name, worker, stop);
       }};
   if (auto started = ledger.start(); !started)
     return started.error();

@@ -12,6 +12,9 @@
 
 namespace superstep::detail {
 
+/// The command that runs the failed rows of a shared job again.
+inline constexpr auto retry_command = "superstep jobs retry-dead";
+
 /// A job in a database.
 struct shared_job {
   std::int64_t number = 0;

@@ -131,9 +131,17 @@ void shared_ledger::execute_statement(lock& held, Statement statement, Report re
   held.lock();
   if (answer)
     return report(*answer);
-  if (answer.error().code == errc::io_failed)
-    return worker_.failed(now());
-  failure_ = answer.error();
+  lose_statement(answer.error());
+}
+
+/// Handles a statement without an answer.
+void shared_ledger::lose_statement(const error& why) {
+  if (why.code != errc::io_failed) {
+    failure_ = why;
+    return;
+  }
+  absence_ = why.text;
+  worker_.failed(now());
 }
 
 void shared_ledger::execute(lock& held, const ledger_action& action) {
@@ -159,7 +167,10 @@ void shared_ledger::execute(lock& held, const ledger_action& action) {
     held.unlock();
     const auto released = db_.release(release->chunks);
     held.lock();
-    return released ? worker_.released() : worker_.failed(now());
+    if (released)
+      return worker_.released();
+    absence_ = released.error().text;
+    return worker_.failed(now());
   }
   const auto with_counts = worker_.members() <= counting_members_max;
   execute_statement(
@@ -253,8 +264,8 @@ void shared_ledger::execute_commit(lock& held, const commit_action& action) {
     if (has_spent && answer->parts.front().what == part_answer::verdict::stored)
       settle_spent();
     worker_.committed(*answer, now());
-  } else if (stored && answer.error().code == errc::io_failed) {
-    worker_.failed(now());
+  } else if (stored) {
+    lose_statement(answer.error());
   } else {
     failure_ = answer.error();
   }
@@ -366,7 +377,7 @@ void shared_ledger::complete(batch_progress& progress) const {
   if (worker_.job() == shared_job_state::paused)
     progress.paused = "the job is paused";
   else if (worker_.is_waiting_for_server())
-    progress.paused = "the ledger is not available";
+    progress.paused = "the ledger is not available: " + absence_;
 }
 
 // --- the writer thread ---
@@ -454,14 +465,23 @@ error shared_ledger::rescue(const error& why) {
 void shared_ledger::complete(batch_summary& summary) const {
   const auto guard = std::lock_guard{mutex_};
   summary.output = "the job " + name_;
+  summary.retry = retry_command;
   summary.refused = worker_.rows().refused();
   if (worker_.has_given_up() || worker_.job() == shared_job_state::cancelled) {
     summary.code = exit_code::drained;
-    summary.stop = {stop_cause::ledger, worker_.has_given_up()
-                                            ? "the ledger was not available for too long"
-                                            : "the job was cancelled"};
+    summary.stop = {stop_cause::ledger,
+                    worker_.has_given_up()
+                        ? "the ledger was not available for too long: " + absence_
+                        : "the job was cancelled"};
   }
+  if (worker_.has_given_up())
+    return;
   const auto job = job_now_();
+  if (!job && summary.stop.cause == stop_cause::none) {
+    summary.code = exit_code::drained; // the rows of other workers may have failed
+    summary.stop = {stop_cause::ledger,
+                    "the rows of other processes could not be counted: " + job.error().text};
+  }
   if (!job)
     return;
   summary.ok = job->ok();

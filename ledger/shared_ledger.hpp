@@ -89,6 +89,7 @@ private:
   [[nodiscard]] bool is_over() const;
   void wait(lock& held, ledger_time until);
   void execute(lock& held, const ledger_action& action);
+  void lose_statement(const error& why);
   void execute_read(lock& held, const read_action& action);
   void execute_commit(lock& held, const commit_action& action);
   template <class Statement, class Report>
@@ -126,6 +127,7 @@ private:
   std::unordered_map<std::uint64_t, end_of_row> ends_;
   std::optional<chunk_sums> unstored_spent_; ///< committed by the writer thread and not stored
   std::optional<error> failure_;             ///< the first error that ends the job in this process
+  std::string absence_;                      ///< why the latest statement had no answer
   std::optional<ledger_time> aborted_at_;
   beat_answer counts_{};
   spent_sums spent_elsewhere_;

@@ -74,7 +74,8 @@ struct batch_summary {
   std::string output;              ///< path of the output, for to_text()
   /// Path of the dead letters, for to_text(); empty if the job writes to standard output.
   std::string dead;
-  bool is_resumable = true; ///< false if the job writes to standard output
+  std::string retry = "--retry-dead"; ///< option or command that runs failed rows again
+  bool is_resumable = true;           ///< false if the job writes to standard output
 
   /// Returns the number of rows that are neither done nor failed.
   [[nodiscard]] std::uint64_t left() const noexcept {

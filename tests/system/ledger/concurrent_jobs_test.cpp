@@ -163,6 +163,20 @@ BOOST_AUTO_TEST_CASE(worker_survives_lock_timeout_of_server) {
   files.check_outputs();
 }
 
+BOOST_AUTO_TEST_CASE(absence_of_ledger_is_reported_with_its_reason) {
+  const auto& server = cleared_server();
+  const auto files = shared_job_files{server, 4};
+  files.submit();
+  const auto log = files.job.folder / "log";
+  const auto url = server.url() + "&options=-c%20default_transaction_read_only%3Don";
+  auto worker = process{{"/bin/sh", "-c", "exec \"$@\" 2>" + log, "-", superstep_program(), "run",
+                         "--ledger", url, "--job", shared_job_name, "--progress", "json"}};
+  BOOST_TEST(says(log, "the ledger is not available: the database "));
+  BOOST_TEST(says(log, "in a read-only transaction"));
+  worker.send(SIGTERM);
+  BOOST_TEST(worker.wait().exit_code == 3);
+}
+
 BOOST_AUTO_TEST_CASE(submits_at_once_store_one_job) {
   const auto& server = cleared_server();
   const auto files = shared_job_files{server, 20'000};

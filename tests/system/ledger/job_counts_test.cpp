@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counts of jobs that several processes share, if rows are dropped or run again.
+// The counts of jobs that several processes share, if rows are dropped or run again, or if the
+// connection is lost at the end.
 #include "shared_job_files.hpp"
+#include "system/postgres/statement_proxy.hpp"
 
+#include <csignal>
 #include <string>
 
 namespace {
@@ -68,4 +71,30 @@ BOOST_AUTO_TEST_CASE(rows_that_run_again_count_once) {
     const auto runs = text_at(row, "id") < "row-2" ? 3 : 1;
     BOOST_TEST(row.at("attempt").as_int64() == runs);
   }
+}
+
+/// The summary counts the rows of all processes, also if the connection is lost before it.
+BOOST_AUTO_TEST_CASE(summary_survives_lost_connection) {
+  const auto& server = server_without_ledger();
+  auto proxy = statement_proxy{server.folder(), "superstep.find_job("};
+  const auto files = shared_job_files{server, 100, 20, proxy.url()};
+  files.submit({"--chunk-rows", "8"});
+  files.write_model("2\\+([1-9]\\d*)$", 20); // the row 2+0 fails
+  auto first = files.worker({"--force"});
+  wait_for_rows(files, 8);
+  first->send(SIGTERM);
+  BOOST_TEST(first->wait().exit_code == 3);
+  constexpr auto at_end = std::size_t{3}; // two calls precede the rows
+  proxy.plan({at_end, statement_phase::running, {}});
+  const auto end = files.worker({"--force"})->wait();
+  BOOST_TEST(proxy.count() >= at_end + 1);
+  BOOST_TEST(end.exit_code == 2, end.err);
+  BOOST_TEST(end.out.find("100 rows: 99 ok, 1 failed, ") != std::string::npos, end.out);
+  BOOST_TEST(end.out.find("run them again with superstep jobs retry-dead\n") != std::string::npos,
+             end.out);
+  const auto again = files.worker({"--force"})->wait();
+  BOOST_TEST(
+      again.out.find("(99 ok, 1 failed; superstep jobs retry-dead runs failed rows again)") !=
+          std::string::npos,
+      again.out);
 }

@@ -300,7 +300,10 @@ BOOST_AUTO_TEST_CASE(summary_lists_reasons_of_failed_rows) {
   BOOST_TEST(lines_with(summary, "failed") ==
              "failed: 20 (invalid_response 9, timed_out 3, invalid lines 2, in other runs 6); run "
              "them again with --retry-dead\n");
-  summary.dead.clear(); // the rows are on standard output
+  summary.dead.clear();
+  summary.retry = "superstep jobs retry-dead"; // a database has the rows
+  BOOST_TEST(lines_with(summary, "failed").ends_with("again with superstep jobs retry-dead\n"));
+  summary.is_resumable = false; // the rows are on standard output
   BOOST_TEST(lines_with(summary, "failed").ends_with("in other runs 6)\n"));
 }
 
