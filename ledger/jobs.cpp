@@ -150,6 +150,9 @@ result<std::vector<worker_entry>> workers_of(pg_connection& connection, const sh
 }
 
 result<void> set_state(pg_connection& connection, const shared_job& job, const char* state) {
+  if (job.state == shared_job_state::cancelled && state == std::string_view{"paused"})
+    return error{errc::invalid_argument,
+                 "the job \"" + job.name + "\" was cancelled; superstep jobs resume continues it"};
   auto given = pg_parameters{};
   given.add(job.number);
   given.add(std::string_view{state});

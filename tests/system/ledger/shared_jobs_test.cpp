@@ -236,6 +236,9 @@ BOOST_AUTO_TEST_CASE(job_is_paused_resumed_and_cancelled) {
   const auto end = worker->wait();
   BOOST_TEST(end.exit_code == 3, end.err);
   BOOST_TEST(end.out.find("the job was cancelled") != std::string::npos, end.out);
+  const auto pause = files.call({"jobs", "pause"});
+  BOOST_TEST(pause.exit_code == 1);
+  BOOST_TEST(pause.err.find("superstep jobs resume continues it") != std::string::npos, pause.err);
   const auto late = files.worker()->wait();
   BOOST_TEST(late.exit_code == 3);
   BOOST_TEST(late.err.find("was cancelled") != std::string::npos, late.err);
