@@ -218,14 +218,20 @@ end $$;
 } // namespace
 
 result<void> prepare_limits(pg_connection& connection) {
-  const auto rows = connection.run("select exists (select from pg_proc p join pg_namespace n on "
-                                   "n.oid = p.pronamespace where n.nspname = 'superstep' and "
-                                   "p.proname = 'grant_limits' and "
-                                   "obj_description(p.oid, 'pg_proc') = 'format 2')");
+  const auto rows = connection.run(
+      "select has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute') "
+      "from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'superstep' "
+      "and p.proname = 'grant_limits' and obj_description(p.oid, 'pg_proc') = 'format 2'");
   if (!rows)
     return rows.error();
-  if (rows->text(0, 0) == "t")
+  if (rows->size() > 0 && rows->text(0, 0) == "t")
     return {};
+  if (rows->size() > 0)
+    return error{errc::invalid_argument,
+                 "the database " + connection.name() +
+                     ": the role may not execute superstep.grant_limits; grant it the role "
+                     "superstep_worker, or USAGE on the schema superstep and EXECUTE on this "
+                     "function"};
   return connection.create_objects(std::string{tables_sql} + functions_sql);
 }
 

@@ -235,6 +235,13 @@ BOOST_AUTO_TEST_CASE(agent_files_share_limits) {
   const auto away = job.run({});
   BOOST_TEST(away.exit_code == 1);
   BOOST_TEST(away.err.find("limits.share: the database") != std::string::npos, away.err);
+  the_server().run("create role outsider login");
+  job.write("agent.yaml",
+            model + "limits: {rpm: 60, share: '" + the_server().url("outsider") + "'}\n");
+  const auto refused = job.run({});
+  BOOST_TEST(refused.exit_code == 1);
+  BOOST_TEST(refused.err.find("may not execute superstep.grant_limits") != std::string::npos,
+             refused.err);
   job.write("agent.yaml", model + "limits: {rpm: 60, share: 'postgresql://me:secret@host/x'}\n");
   const auto password = job.run({});
   BOOST_TEST(password.err.find("limits.share") != std::string::npos, password.err);
