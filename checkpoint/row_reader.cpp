@@ -52,6 +52,11 @@ checkpoint_error layout_damaged(const database& db) {
 
 namespace {
 
+checkpoint_error base_is_missing(const database& db, const thread_key& key, std::string_view id,
+                                 const std::string& base) {
+  return damaged(db, key, id, "its base, checkpoint " + base + ", is missing");
+}
+
 std::string unpacked(const database& db, statement& s, int column, const thread_key& key,
                      std::string_view id, const row_place& place) {
   auto text = db.from_row(s.bytes(column), place);
@@ -144,7 +149,11 @@ const row_reader::known_layout& row_reader::layout(std::int64_t no) {
     if (!s->step() || s->number(0) != no)
       throw layout_damaged(db_);
   }
-  out.names = read_layout(out.text);
+  try {
+    out.names = read_layout(out.text);
+  } catch (const checkpoint_error&) {
+    throw layout_damaged(db_);
+  }
   return layouts_.emplace(no, std::move(out)).first->second;
 }
 
@@ -208,8 +217,7 @@ std::vector<stored_checkpoint> row_reader::chain_of(std::int64_t thread, std::st
       throw damaged(db_, key, out.back().header.id, "its base is not an older checkpoint");
   }
   if (!out.empty())
-    throw damaged(db_, key, out.front().header.id,
-                  "its base, checkpoint " + wanted + ", is missing");
+    throw base_is_missing(db_, key, out.front().header.id, wanted);
   return out;
 }
 
@@ -439,8 +447,12 @@ exported_thread row_reader::export_rows(std::string_view thread_id, std::string_
     s.bind(1, no);
     if (!last.empty())
       s.bind_text(2, last);
+    auto ids = std::set<std::string>{};
     while (s.step()) {
       auto row = row_of(s, key);
+      if (!row.base.empty() && !ids.contains(row.base)) // no import accepts such an export
+        throw base_is_missing(db_, key, row.header.id, row.base);
+      ids.insert(row.header.id);
       row.row.erase("r"); // tasks_of() has already returned them for the previous checkpoint
       auto& to = out.points.emplace_back();
       to.ns = ns;

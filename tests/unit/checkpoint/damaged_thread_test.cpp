@@ -41,6 +41,10 @@ struct with_damage {
   std::shared_ptr<ss::checkpointer> saved;
 };
 
+bool is_corrupt(const ss::checkpoint_error& e) {
+  return has_code(e, ss::checkpoint_errc::corrupt);
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(history_lists_damaged_checkpoint_with_error) {
@@ -58,7 +62,6 @@ BOOST_AUTO_TEST_CASE(history_lists_damaged_checkpoint_with_error) {
 BOOST_AUTO_TEST_CASE(older_checkpoints_of_damaged_one_are_listed) {
   const auto at = with_damage{};
   const auto layout = usual_layout();
-  const auto is_corrupt = [](const auto& e) { return has_code(e, ss::checkpoint_errc::corrupt); };
   BOOST_CHECK_EXCEPTION((void)at.saved->list(key, {}, layout), ss::checkpoint_error, is_corrupt);
   const auto older = at.saved->list(key, {.before = id_of(4)}, layout);
   BOOST_REQUIRE(older.size() == 3U);
@@ -67,7 +70,6 @@ BOOST_AUTO_TEST_CASE(older_checkpoints_of_damaged_one_are_listed) {
 
 BOOST_AUTO_TEST_CASE(thread_is_exported_up_to_checkpoint_before_damage) {
   const auto at = with_damage{};
-  const auto is_corrupt = [](const auto& e) { return has_code(e, ss::checkpoint_errc::corrupt); };
   BOOST_CHECK_EXCEPTION((void)at.saved->export_thread("t"), ss::checkpoint_error, is_corrupt);
   BOOST_CHECK_EXCEPTION((void)ss::detail::export_until(*at.saved, "t", id_of(4)),
                         ss::checkpoint_error, is_corrupt);
@@ -79,6 +81,27 @@ BOOST_AUTO_TEST_CASE(thread_is_exported_up_to_checkpoint_before_damage) {
   BOOST_TEST(at.saved->history({"copy", "a:x"}, {}).size() == 1U);
   BOOST_CHECK_THROW((void)ss::detail::export_until(*at.saved, "t", "00000009"),
                     ss::checkpoint_error);
+}
+
+BOOST_AUTO_TEST_CASE(export_without_base_is_refused) {
+  const auto at = with_damage{};
+  (void)ask_sql(at.folder.file(), "DELETE FROM points WHERE id = '" + id_of(4) + "'");
+  BOOST_CHECK_EXCEPTION((void)at.saved->export_thread("t"), ss::checkpoint_error, is_corrupt);
+  at.saved->import_thread("copy", ss::detail::export_until(*at.saved, "t", id_of(3)));
+  BOOST_TEST(at.saved->head({"copy", ""}) == id_of(3));
+}
+
+BOOST_AUTO_TEST_CASE(damaged_layout_is_reported_with_its_file) {
+  for (const auto* text : {"''", "'not json'", "'[]'", "'{\"channels\": 1}'"}) {
+    const auto at = with_damage{};
+    (void)ask_sql(at.folder.file(), std::string{"UPDATE layouts SET text = "} + text);
+    const auto names_file = [&](const ss::checkpoint_error& e) {
+      return is_corrupt(e) &&
+             std::string_view{e.what()}.find(at.folder.file()) != std::string::npos;
+    };
+    BOOST_CHECK_EXCEPTION((void)at.saved->show(key), ss::checkpoint_error, names_file);
+    BOOST_CHECK_EXCEPTION((void)at.saved->export_thread("t"), ss::checkpoint_error, names_file);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(export_until_truncates_intact_thread_like_cut_thread) {
