@@ -64,6 +64,15 @@ task_events events_of(const run& r) noexcept {
 
 } // namespace
 
+/// Ends a run whose step has failed, or has a command for the parent graph. The command ends the
+/// graph, so the questions of its siblings are dropped.
+void step_policy::end_settled(run& r) {
+  auto failure = r.take_failure();
+  if (!failure)
+    r.more().interrupts.reset();
+  runs_.end(r, std::move(failure));
+}
+
 /// Decides what to do when a step has no task to start.
 next_action::kind step_policy::end_step(run& r) noexcept {
   using kind = next_action::kind;
@@ -72,7 +81,7 @@ next_action::kind step_policy::end_step(run& r) noexcept {
   runs_.guard(r, nullptr, [&] {
     if (r.phase == run_phase::settling) {
       if (!runs_.tasks().settles(r))
-        runs_.end(r, r.take_failure());
+        end_settled(r);
       return;
     }
     if (!r.is_step_over()) {

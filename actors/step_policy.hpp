@@ -50,6 +50,7 @@ private:
   [[nodiscard]] bool begin_step(run& r, step_from from);
   [[nodiscard]] bool ends_broken(run& r);
   void stop(run& r, std::vector<interrupt> interrupts);
+  void end_settled(run& r);
   void stop_at_interrupts(run& r);
 
   run_coordinator& runs_;

@@ -243,6 +243,25 @@ BOOST_AUTO_TEST_CASE(command_to_parent_applies_to_direct_parent_only) {
   BOOST_TEST(log_of(run(e, g.compile())) == "said m"); // only m of the middle graph has run
 }
 
+// The command ends the child graph, so that the question of a sibling is dropped. Source:
+// `_panic_or_proceed()` in LangGraph 1.2.22, pregel/_runner.py.
+BOOST_AUTO_TEST_CASE(command_to_parent_drops_question_of_sibling) {
+  auto e = ss::engine{{.workers = 1}};
+  auto child = logging({});
+  child.add("says", [](const json::value&) {
+    auto c = ss::json_command{json::object{{"log", json::array{"said"}}}};
+    c.to_parent = true;
+    return c;
+  });
+  child.add("ask", asks("?")).edge("__start__", "says").edge("__start__", "ask");
+  auto g = logging({"m"});
+  g.add("child", child.compile()).sequence({"__start__", "child", "m"});
+  const auto graph = g.compile(kept());
+  const auto ended = run(e, graph, json::object{}, on("t"));
+  BOOST_TEST((ended.raw.status == ss::run_status::finished));
+  BOOST_TEST(log_of(ended) == "said m");
+}
+
 // The graph is not a node but is run by the body of one, as a wrapper around an agent does.
 BOOST_AUTO_TEST_CASE(command_to_parent_applies_to_graph_whose_body_runs_the_child) {
   auto e = ss::engine{{.workers = 1}};
