@@ -167,6 +167,7 @@ private:
   friend next_step prepare(run_state&, super_step&);
   friend result<void> apply(run_state&, super_step&);
   friend result<void> apply_edit(run_state&, super_step&);
+  friend result<void> apply_unfinished(run_state&, super_step&);
 
   result<void> apply_writes(super_step&);
   [[nodiscard]] result<void> apply_ordered();
@@ -214,6 +215,10 @@ private:
 
 /// Applies an edit of the state. The edit is a step whose nodes do not count as having run.
 [[nodiscard]] result<void> apply_edit(run_state&, super_step&);
+
+/// Ends a step some of whose tasks have not ended. All its tasks count as having run, and those
+/// without a recorded output as having written nothing. Does nothing if the step has no tasks.
+[[nodiscard]] result<void> apply_unfinished(run_state&, super_step&);
 
 /// Returns the first part of the ids that a run makes: its run_id, or its thread_id if the run_id
 /// is empty. In nested runs, their namespace follows. A reference into `config`.

@@ -174,4 +174,15 @@ result<void> apply_edit(run_state& run, super_step& step) {
   return run.apply_tasks(step, true);
 }
 
+result<void> apply_unfinished(run_state& run, super_step& step) {
+  SUPERSTEP_ASSERT(run.versions_ != nullptr);
+  if (step.tasks.empty())
+    return {};
+  ++run.versions_->last;
+  for (const auto& t : step.tasks)
+    if (!t.is_push())
+      run.note_seen(t.origin(), t.causes);
+  return run.apply_tasks(step, true);
+}
+
 } // namespace superstep

@@ -32,17 +32,18 @@ std::string path_of(const program& table, const step_task& t) {
   return t.is_push() ? name + '#' + std::to_string(t.push_index) : name;
 }
 
-void apply_finished(run_state& run, super_step& step, const saved_checkpoint& saved) {
+void record_finished(const run_state& run, super_step& step, const saved_checkpoint& saved) {
   const auto by_path = record_index{};
-  auto any = false;
   for (auto i = std::uint32_t{0}; i < step.tasks.size(); ++i) {
     const auto* record = by_path.find(saved.tasks, path_of(run.table(), step.tasks[i]));
-    if (record == nullptr || !record->output)
-      continue;
-    step.record(i, *record->output);
-    any = true;
+    if (record != nullptr && record->output)
+      step.record(i, *record->output);
   }
-  if (!any)
+}
+
+void apply_finished(run_state& run, super_step& step, const saved_checkpoint& saved) {
+  record_finished(run, step, saved);
+  if (step.finished.empty())
     return;
   auto applied = apply(run, step);
   // LangGraph applies one more barrier, which empties the channels whose values live for one step

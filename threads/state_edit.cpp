@@ -4,6 +4,7 @@
 // saves one checkpoint. The rules are those of update_state() in langgraph/pregel/main.py
 // (LangGraph 1.2.22).
 #include "base/deadline.hpp"
+#include "runtime/json_layout.hpp"
 #include "threads/thread_access.hpp"
 #include "threads/thread_run.hpp"
 
@@ -123,8 +124,6 @@ public:
       throw_graph_error(graph_errc::invalid_update,
                         "bulk_update_state(): a step has no updates; add one or remove the step");
     load();
-    if (saved_ && place_.checkpoint_id.empty() && prepared_.points.empty())
-      apply_callers_writes(run_, *saved_);
     if (all.size() > 1)
       check_several(all);
     if (is_clearing(all.front()))
@@ -162,14 +161,22 @@ private:
   }
 
   /// Applies the outputs of pending tasks that have already ended, and discards the other pending
-  /// tasks.
+  /// tasks. The nodes that these outputs trigger are pending afterwards.
   void clear_pending() {
     auto step = super_step{};
     (void)prepare(run_, step);
-    if (saved_)
-      apply_finished(run_, step, *saved_);
-    (void)prepare(run_, step);
-    run_.count_step(-2);
+    if (saved_) {
+      apply_callers_writes(run_, *saved_);
+      record_finished(run_, step, *saved_);
+    }
+    apply_or_throw(apply_unfinished(run_, step));
+    run_.count_step(-1);
+  }
+
+  void apply_or_throw(const result<void>& applied) const {
+    if (!applied)
+      throw graph_error{
+          run_error{applied.error().code, applied.error().text, {}, run_.step(), {}, 1, {}}};
   }
 
   static bool is_clearing(const detail::state_edit& e) {
@@ -204,12 +211,23 @@ private:
     return found;
   }
 
+  /// Returns the writes that the node makes. As an input, START writes only input channels.
+  [[nodiscard]] write_list writes_as(std::uint32_t node, write_list values) const {
+    if (const auto& json = table_->json(); json && node == detail::program::no_node)
+      std::erase_if(values, [&](const write& w) {
+        return !std::ranges::binary_search(json->input, w.channel);
+      });
+    return values;
+  }
+
   /// Returns the output that the node would have produced: the values, and the targets that the
   /// node's routers choose for them.
   [[nodiscard]] node_output output_of(const detail::state_edit& wanted, std::uint32_t node) const {
     auto out = node_output{};
-    if (wanted.values)
-      out.writes.assign(wanted.values->begin(), wanted.values->end());
+    if (wanted.values) {
+      const auto writes = writes_as(node, *wanted.values);
+      out.writes.assign(writes.begin(), writes.end());
+    }
     auto settings = run_config{};
     settings.thread_id = place_.thread_id;
     const auto config = std::make_shared<const run_config>(std::move(settings));
@@ -244,9 +262,7 @@ private:
     run_.drop_pending();
     for (auto i = std::uint32_t{0}; i < outputs.size(); ++i)
       step.record(i, std::move(outputs[i]));
-    if (auto applied = apply_edit(run_, step); !applied)
-      throw graph_error{
-          run_error{applied.error().code, applied.error().text, {}, run_.step(), {}, 1, {}}};
+    apply_or_throw(apply_edit(run_, step));
   }
 
   /// Records the edit also as the result of a pending task of the node, so that the history shows

@@ -18,8 +18,10 @@ namespace superstep::detail {
 /// the graph. Its checkpoints have the state of the subgraph, and only its own graph can read them.
 void check_is_own(const program&, const std::string& ns);
 [[nodiscard]] std::string path_of(const program&, const step_task&);
-/// Applies the recorded outputs of those tasks of a prepared step that have ended; does nothing if
-/// there are none.
+/// Records the outputs of those tasks of a prepared step that have ended.
+void record_finished(const run_state&, super_step&, const saved_checkpoint&);
+/// Records these outputs and applies them as get_state() shows them; does nothing if there are
+/// none.
 void apply_finished(run_state&, super_step&, const saved_checkpoint&);
 /// Applies the writes of commands with which callers have resumed the thread after this checkpoint.
 void apply_callers_writes(run_state&, const saved_checkpoint&);

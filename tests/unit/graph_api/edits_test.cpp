@@ -65,6 +65,23 @@ BOOST_AUTO_TEST_CASE(state_update_as_unknown_node_is_rejected) {
                         });
 }
 
+// B197: as for an input, values for channels that are not input channels are dropped, also if the
+// update belongs to START because no node has run.
+BOOST_AUTO_TEST_CASE(state_update_as_start_writes_input_channels_only) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({"a"});
+  g.channel("own", "last").input({"log"}).edge("__start__", "a");
+  const auto graph = g.compile(kept());
+  const auto values = json::object{{"log", json::array{"x"}}, {"own", 1}};
+  for (const auto* as_node : {"__start__", ""}) {
+    const auto thread = on(std::string{"as "} + as_node);
+    (void)e.update_state(graph, thread, update{.values = values, .as_node = as_node});
+    const auto state = ss::detail::adapter_of(graph).state(*e.get_state(graph, thread).state);
+    BOOST_TEST(!state.contains("own"));
+    BOOST_TEST(state.at("log") == json::array{"x"});
+  }
+}
+
 // B198: no task remains pending; results of finished siblings stay.
 BOOST_AUTO_TEST_CASE(state_update_as_end_clears_pending_tasks) {
   auto e = ss::engine{{.workers = 1}};
@@ -76,6 +93,50 @@ BOOST_AUTO_TEST_CASE(state_update_as_end_clears_pending_tasks) {
   const auto now = e.get_state(graph, on("t"));
   BOOST_TEST(now.next.empty());
   BOOST_TEST(log_in(graph, now) == "a");
+}
+
+// B198: the outputs of finished tasks are applied as at the end of a step: the nodes that they
+// trigger are pending, and a topic keeps what they wrote. Source: `bulk_update_state()` in
+// LangGraph 1.2.22, pregel/main.py.
+BOOST_AUTO_TEST_CASE(state_update_as_end_triggers_nodes_after_finished_tasks) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({"next"});
+  g.channel("news", "topic");
+  g.add("a", [](const json::value&) { return json::object{{"news", "said"}}; });
+  g.add("ask", asks("?")).edge("__start__", "a").edge("__start__", "ask").edge("a", "next");
+  const auto graph = g.compile(kept());
+  (void)run(e, graph, json::object{}, on("t"));
+  (void)e.update_state(graph, on("t"), update{.as_node = "__end__"});
+  const auto now = e.get_state(graph, on("t"));
+  BOOST_TEST(now.next == std::vector<std::string>{"next"}, boost::test_tools::per_element());
+  BOOST_TEST(ss::detail::adapter_of(graph).state(*now.state).at("news") == json::array{"said"});
+  BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "next");
+}
+
+// B198: all tasks of the step count as having run, so that the node that ran last is ambiguous.
+BOOST_AUTO_TEST_CASE(state_update_as_end_counts_as_run_of_pending_tasks) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({});
+  g.add("a", asks("a?")).add("b", asks("b?")).edge("__start__", "a").edge("__start__", "b");
+  const auto graph = g.compile(kept());
+  (void)run(e, graph, json::object{}, on("t"));
+  (void)e.update_state(graph, on("t"), update{.as_node = "__end__"});
+  BOOST_CHECK_THROW((void)e.update_state(graph, on("t"), said_x), ss::graph_error);
+}
+
+// The pending writes of a command belong to the step that it has resumed, which an update replaces.
+BOOST_AUTO_TEST_CASE(state_update_drops_writes_of_unfinished_command) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({});
+  g.add("ask", asks("?")).edge("__start__", "ask");
+  g.add("again", asks("!")).edge("__start__", "again");
+  const auto graph = g.compile(kept());
+  (void)run(e, graph, json::object{}, on("t"));
+  auto says = ss::json_command{.update = json::object{{"log", json::array{"said"}}}};
+  (void)run(e, graph, std::move(says), on("t"));
+  BOOST_TEST(log_in(graph, e.get_state(graph, on("t"))) == "said");
+  (void)e.update_state(graph, on("t"), said_x, "ask");
+  BOOST_TEST(log_in(graph, e.get_state(graph, on("t"))) == "x");
 }
 
 // B200: without values only the edges of the node fire.
