@@ -149,8 +149,9 @@ private:
     if (with_subgraphs_) {
       const auto below = thread_key{key_.thread_id, out.nested_ns};
       const auto found = checkpointer_.load(below, "", child->layout());
+      // It is the newest state of the subgraph, also if the caller has named a checkpoint.
       out.nested = std::make_shared<const state_snapshot>(
-          found ? reader{child, below, checkpointer_, true}.read(*found, is_live)
+          found ? reader{child, below, checkpointer_, true}.read(*found, true)
                 : state_snapshot{child, {}, {}, {}, {}, below.thread_id, below.ns});
     }
     return out;

@@ -237,6 +237,26 @@ BOOST_AUTO_TEST_CASE(pruned_thread_resumes_like_unpruned_thread) {
   }
 }
 
+// The state of a subgraph is its newest one, also in the state at a named checkpoint: its finished
+// tasks are not listed as next, and their writes are applied. Source: `_prepare_state_snapshot()`
+// in LangGraph 1.2.22, pregel/main.py.
+BOOST_AUTO_TEST_CASE(state_at_named_checkpoint_shows_live_state_of_subgraph) {
+  auto e = ss::engine{{.workers = 1}};
+  auto inner = logging({"says"});
+  inner.add("ask", asks("?")).edge("__start__", "ask").edge("__start__", "says");
+  const auto child = inner.compile();
+  auto g = logging({});
+  g.add("sub", child).edge("__start__", "sub");
+  const auto graph = g.compile(kept());
+  (void)run(e, graph, json::object{}, on("t"));
+  const auto newest = e.get_state(graph, on("t")).checkpoint->id;
+  const auto named = e.get_state(graph, at(newest), true);
+  BOOST_TEST_REQUIRE(named.tasks.size() == 1U);
+  const auto& below = *named.tasks[0].nested;
+  BOOST_TEST(below.next == std::vector<std::string>{"ask"}, boost::test_tools::per_element());
+  BOOST_TEST(log_in(child, below) == "says");
+}
+
 /// Interrupts, answers and later steps are repeated.
 BOOST_AUTO_TEST_CASE(thread_cut_before_answer_interrupts_again) {
   auto inner = logging({"first"});
