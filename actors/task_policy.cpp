@@ -423,7 +423,7 @@ void task_policy::task_failed(run& r, std::uint32_t number, const body_input& in
   if (!written.writes.empty())
     run_events{r}.update(number, written);
   if (r.streams(stream_mode::tasks))
-    run_events{r}.finished(number, {}, &error);
+    run_events{r}.finished(number, written, &error);
   // Without max_concurrency, all tasks of a step start, even if one of them fails at once. If
   // several tasks fail, attempts and task path decide which failure becomes the run's error, so
   // that timing does not matter.

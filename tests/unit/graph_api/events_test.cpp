@@ -119,6 +119,27 @@ BOOST_AUTO_TEST_CASE(task_event_shows_every_write) {
              R"([{"log":["1"]},{"log":["1"]}])");
 }
 
+// The event of a task whose router fails contains what the task has written, as in LangGraph.
+BOOST_AUTO_TEST_CASE(task_event_of_failed_router_contains_writes) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({"a"});
+  g.edge("__start__", "a")
+      .branch("a", [](const json::value&) { return std::string{"nowhere"}; }, {{"here", "a"}});
+  const auto graph = g.compile();
+  auto stream =
+      ss::detail::engine_access::stream(e, graph, input_of(graph), stream_mode::tasks, {});
+  auto all = std::vector<ss::detail::run_event>{};
+  const auto read = [&] {
+    while (auto event = stream.next())
+      all.push_back(std::move(*event));
+  };
+  BOOST_CHECK_THROW(read(), ss::graph_error);
+  BOOST_TEST_REQUIRE(all.size() == 2U);
+  BOOST_TEST(!all[1].error.empty());
+  BOOST_TEST(json::serialize(ss::detail::adapter_of(graph).update(all[1].writes)) ==
+             R"({"log":["a"]})");
+}
+
 BOOST_AUTO_TEST_CASE(subgraph_events_are_streamed_on_request) {
   auto e = ss::engine{{.workers = 1}};
   auto inner = logging({});
