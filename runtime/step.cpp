@@ -153,6 +153,7 @@ void run_state::reset(detail::program_ptr table, const id_source& ids,
   for (const auto& j : table_->joins())
     joins_.emplace_back(static_cast<std::uint32_t>(j.sources.size()));
   sends_.clear();
+  sends_follow_start_ = false;
   changes_.clear();
   step_ = -1;
   stop_ = recursion_limit;
@@ -237,7 +238,8 @@ next_step prepare(run_state& run, super_step& step) {
   step.clear();
   ++run.step_;
   SUPERSTEP_ASSERT(run.sends_.size() < step_task::pull); // each gets a push index
-  step.inputs->sends.swap(run.sends_);
+  if (!std::exchange(run.sends_follow_start_, false))
+    step.inputs->sends.swap(run.sends_);
   const auto& sent = step.inputs->sends;
   if (run.triggered_.size() > 1)
     std::sort(run.triggered_.begin(), run.triggered_.end());

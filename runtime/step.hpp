@@ -144,8 +144,10 @@ public:
   /// The number of super-steps that may still be prepared before the recursion limit.
   [[nodiscard]] std::int64_t steps_left() const noexcept { return stop_ - step_; }
 
-  /// Discards the pending tasks. In the next step START writes this input.
-  void accept_input(write_list input, std::vector<std::uint32_t> targets);
+  /// Discards the pending tasks. In the next step START writes this input; the Sends of a command
+  /// run in the step after that.
+  void accept_input(write_list input, std::vector<std::uint32_t> targets,
+                    std::span<const send> sends);
   /// Discards the pending input, pending Sends and the triggers of edges and branches, as an edit
   /// of the state does.
   void drop_pending() noexcept;
@@ -194,6 +196,7 @@ private:
   [[no_unique_address]] id_source ids_{""}; // the next member fits behind its last one
   // `changes_` holds the changes of begin(), and the next apply() adds to them
   bool keep_changes_ = false;
+  bool sends_follow_start_ = false; // START is the only task of the next step
   // Used only by runs with a thread.
   optional_box<start_input> input_;
   std::unique_ptr<seen_versions> versions_;

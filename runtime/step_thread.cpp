@@ -51,6 +51,7 @@ void run_state::restore(const checkpoint* from) {
   input_.reset();
   if (where.input)
     input_ = start_input{*where.input, where.input_targets};
+  sends_follow_start_ = where.input && !where.sends.empty();
   const auto take = [&](const std::vector<superstep::trigger>& saved,
                         detail::thin_list<std::uint32_t>& nodes) {
     for (const auto [node, causes] : saved) {
@@ -94,7 +95,8 @@ void run_state::note_seen(std::uint32_t node, std::uint8_t causes) {
   }
 }
 
-void run_state::accept_input(write_list input, std::vector<std::uint32_t> targets) {
+void run_state::accept_input(write_list input, std::vector<std::uint32_t> targets,
+                             std::span<const send> sends) {
   SUPERSTEP_ASSERT(versions_ != nullptr);
   const auto had_tasks = input_ || !triggered_.empty() || !sends_.empty();
   ++versions_->last;
@@ -111,6 +113,8 @@ void run_state::accept_input(write_list input, std::vector<std::uint32_t> target
     end_transients(hold_for_emptying());
   versions_->entry = versions_->last;
   input_ = start_input{std::move(input), std::move(targets)};
+  sends_.assign(sends.begin(), sends.end());
+  sends_follow_start_ = !sends_.empty();
   ++step_;
 }
 

@@ -355,11 +355,11 @@ result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
     auto& said = input.command().output;
     run.accept_input(
         {std::make_move_iterator(said.writes.begin()), std::make_move_iterator(said.writes.end())},
-        std::move(said.targets));
+        std::move(said.targets), said.sends);
     break;
   }
   case kind::writes:
-    run.accept_input(std::move(input.writes()), {});
+    run.accept_input(std::move(input.writes()), {}, {});
     break;
   }
   save(run, checkpoint_source::input);

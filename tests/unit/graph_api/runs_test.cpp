@@ -143,6 +143,23 @@ BOOST_AUTO_TEST_CASE(command_input_updates_state_and_adds_entry_node) {
   BOOST_TEST(log_of(run(e, graph, std::move(said), on("t"))) == "said a c b c");
 }
 
+// B045: the Sends of a command that starts a new thread run together with the nodes after START.
+BOOST_AUTO_TEST_CASE(sends_of_command_input_run_after_start) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = logging({"a"});
+  g.add("w", [](const json::value& in) { return json::object{{"log", json::array{in}}}; });
+  g.edge("__start__", "a");
+  const auto graph = g.compile(kept());
+  auto said = ss::json_command{.go_to = {ss::json_target{"w", json::value("sent")}}};
+  BOOST_TEST(log_of(run(e, graph, std::move(said), on("t"))) == "a sent");
+  const auto states = e.get_state_history(graph, on("t"));
+  BOOST_TEST_REQUIRE(states.size() == 3U);
+  BOOST_TEST(states[1].next == (std::vector<std::string>{"w", "a"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(states[2].next == std::vector<std::string>{"__start__"},
+             boost::test_tools::per_element());
+}
+
 // B052: a waiting sibling is abandoned if the thread has no checkpointer.
 BOOST_AUTO_TEST_CASE(failed_node_ends_run_without_awaiting_siblings) {
   auto e = ss::engine{{.workers = 2}};
