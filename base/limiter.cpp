@@ -14,7 +14,7 @@ namespace superstep {
 // Invariant: no coroutine waits while a permit is free. Permits are taken and returned without a
 // lock unless coroutines wait. Both change the same word, so either the caller that returns a
 // permit sees that a coroutine waits, or the coroutine sees the free permit; each then calls
-// let_in(). Waits are ended outside the lock: if the waiting coroutine was destroyed, its permit is
+// admit(). Waits are ended outside the lock: if the waiting coroutine was destroyed, its permit is
 // destroyed at once, which takes the lock again.
 
 struct limiter::state {
@@ -69,7 +69,7 @@ void limiter::permit::release() noexcept {
   const auto before = from->used.fetch_sub(1);
   SUPERSTEP_ASSERT((before & ~state::has_line) > 0);
   if ((before & state::has_line) != 0)
-    let_in(from);
+    admit(from);
 }
 
 limiter::limiter(std::size_t limit) : state_{std::make_shared<state>(limit)} {}
@@ -106,13 +106,13 @@ task<limiter::permit> limiter::wait_in_line(std::shared_ptr<state> in) {
       if (const auto found = in->line.find(ticket); found != in->line.end())
         in->erase(found);
     });
-    let_in(in);
+    admit(in);
   };
   auto got = await_callback<permit>(std::move(start));
   co_return co_await got;
 }
 
-void limiter::let_in(const std::shared_ptr<state>& in) {
+void limiter::admit(const std::shared_ptr<state>& in) {
   for (;;) {
     auto first = std::optional<completer<permit>>{};
     {
@@ -128,7 +128,7 @@ void limiter::let_in(const std::shared_ptr<state>& in) {
 
 void limiter::set_limit(std::size_t limit) const {
   state_->limit.store(limit);
-  let_in(state_);
+  admit(state_);
 }
 
 std::size_t limiter::limit() const {

@@ -54,18 +54,12 @@ channel_graph& channel_graph::edge(node_name from, node_name to) {
 }
 
 channel_graph& channel_graph::edge(std::initializer_list<node_name> from, node_name to) {
-  auto names = std::vector<std::string>{};
-  for (const auto& f : from)
-    names.emplace_back(f.name());
-  builder_.add_edge(std::move(names), std::string{to.name()});
+  builder_.add_edge(detail::owned_names(from), std::string{to.name()});
   return *this;
 }
 
 channel_graph& channel_graph::sequence(std::initializer_list<node_name> nodes) {
-  auto names = std::vector<std::string>{};
-  for (const auto& n : nodes)
-    names.emplace_back(n.name());
-  builder_.add_sequence(std::move(names));
+  builder_.add_sequence(detail::owned_names(nodes));
   return *this;
 }
 

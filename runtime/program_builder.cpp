@@ -6,6 +6,7 @@
 
 #include <superstep/base/detail/wrong_type.hpp>
 #include <superstep/runtime/detail/program.hpp>
+#include <superstep/runtime/update.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -13,6 +14,13 @@
 #include <utility>
 
 namespace superstep {
+
+std::vector<std::string> detail::owned_names(std::initializer_list<node_name> nodes) {
+  auto out = std::vector<std::string>{};
+  for (const auto& each : nodes)
+    out.emplace_back(each.name());
+  return out;
+}
 
 /// Throws if the parts have moved into a program.
 void detail::program_builder::expect_open() const {

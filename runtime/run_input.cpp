@@ -10,7 +10,7 @@ namespace superstep::detail {
 
 namespace {
 
-thread_command answers_of(resume&& r) {
+thread_command answers_of(const resume& r) {
   auto out = thread_command{};
   out.resume = r.value();
   out.resume_by_id = r.by_id();
@@ -20,14 +20,14 @@ thread_command answers_of(resume&& r) {
 
 } // namespace
 
-run_input resume_input(resume r) {
+run_input resume_input(const resume& r) {
   if (!r.value() && r.by_id().empty())
     return run_input::resume();
-  return answers_of(std::move(r));
+  return answers_of(r);
 }
 
-run_input command_input(node_output&& output, optional_box<resume> r) {
-  auto out = r ? answers_of(std::move(*r)) : thread_command{};
+run_input command_input(node_output&& output, const optional_box<resume>& r) {
+  auto out = r ? answers_of(*r) : thread_command{};
   out.output.writes.assign(std::make_move_iterator(output.writes.begin()),
                            std::make_move_iterator(output.writes.end()));
   out.output.targets.assign(output.targets.begin(), output.targets.end());

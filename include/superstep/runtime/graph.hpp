@@ -329,20 +329,14 @@ public:
   /// Adds a join: `to` runs when all nodes in `from` have run, even in different super-steps. It
   /// then waits for all of them again. The list must not contain `start`.
   graph& edge(std::initializer_list<node_name> from, node_name to) {
-    auto names = std::vector<std::string>{};
-    for (const auto& f : from)
-      names.emplace_back(f.name());
-    builder_.add_edge(std::move(names), std::string{to.name()});
+    builder_.add_edge(detail::owned_names(from), std::string{to.name()});
     return *this;
   }
 
   /// Adds an edge from each node of the list to the next one. compile() reports an empty list and
   /// repeated nodes.
   graph& sequence(std::initializer_list<node_name> nodes) {
-    auto names = std::vector<std::string>{};
-    for (const auto& n : nodes)
-      names.emplace_back(n.name());
-    builder_.add_sequence(std::move(names));
+    builder_.add_sequence(detail::owned_names(nodes));
     return *this;
   }
 

@@ -109,9 +109,9 @@ concept plain_input_of =
     requires(const state_adapter<State>& adapter, Input input) { adapter.input(std::move(input)); };
 
 /// Returns the input of a run that resumes a thread.
-[[nodiscard]] run_input resume_input(resume r);
+[[nodiscard]] run_input resume_input(const resume& r);
 /// Returns the input of a run that a command starts.
-[[nodiscard]] run_input command_input(node_output&& output, optional_box<resume> r);
+[[nodiscard]] run_input command_input(node_output&& output, const optional_box<resume>& r);
 
 } // namespace detail
 
@@ -130,12 +130,12 @@ namespace detail {
 template <class State, run_input_of<State> Input>
 [[nodiscard]] run_input input_for(const compiled_graph<State>& graph, Input input) {
   if constexpr (std::same_as<Input, resume>) {
-    return resume_input(std::move(input));
+    return resume_input(input);
   } else if constexpr (std::same_as<Input, command<State>>) {
-    auto resumed = std::exchange(input.resume, {});
+    const auto resumed = std::exchange(input.resume, {});
     auto output = node_output{};
     adapter_of(graph).add_command(std::move(input), *program_of(graph), output);
-    return command_input(std::move(output), std::move(resumed));
+    return command_input(std::move(output), resumed);
   } else {
     return adapter_of(graph).input(std::move(input));
   }

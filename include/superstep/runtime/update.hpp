@@ -176,6 +176,9 @@ private:
 
 namespace detail {
 
+/// Copies the names of nodes.
+[[nodiscard]] std::vector<std::string> owned_names(std::initializer_list<node_name> nodes);
+
 /// A range whose items are convertible to T. The concepts of <ranges> are not used, because that
 /// header takes a twentieth of the compile time of a user's file.
 template <class Items, class T>

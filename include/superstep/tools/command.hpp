@@ -93,9 +93,9 @@ struct command_options {
 /// If the process exits, does not answer in time, or writes an invalid or a second line, it is
 /// killed and replaced, and the call fails the run with tool_failed, or has an error result with
 /// `answers_failures`. The text contains the end of standard error. A cancelled call also kills its
-/// process. When the tool is destroyed, standard
-/// input is closed, and processes that do not exit within 2 seconds are killed. If four processes
-/// end without any answer, the next failed call fails the run with tool_unavailable.
+/// process. When the tool is destroyed, standard input is closed, and processes that do not exit
+/// within 2 seconds are killed. If four processes end without any answer, the next failed call
+/// fails the run with tool_unavailable.
 ///
 /// May be called from any thread. Any number of threads may call the tool at once.
 ///

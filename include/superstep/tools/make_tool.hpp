@@ -111,10 +111,10 @@ using first_parameter = typename first_of<typename signature<F>::parameters>::ty
 /// Whether F is a function whose first parameter is a described struct, which then is the type of
 /// the tool's arguments.
 template <class F>
-concept telling_function =
+concept described_function =
     requires { typename first_parameter<F>; } && described_struct<first_parameter<F>>;
 
-/// Fails to compile, with a sentence that states why F is not a telling_function.
+/// Fails to compile, with a sentence that states why F is not a described_function.
 template <class F>
 void explain_tool() {
   if constexpr (requires { typename first_parameter<F>; })
@@ -236,7 +236,7 @@ template <class Args, class Fn>
 /// @param description what the tool does and when to call it, for the model
 /// @param fn shared by all calls and called by any number of threads at once
 /// @return the tool; it keeps `fn` alive
-template <detail::telling_function Fn>
+template <detail::described_function Fn>
 [[nodiscard]] tool_ptr make_tool(std::string name, std::string description, Fn fn) {
   return make_tool<detail::first_parameter<Fn>>(std::move(name), std::move(description),
                                                 std::move(fn));
@@ -244,7 +244,7 @@ template <detail::telling_function Fn>
 
 /// Does not compile: the function does not take a described struct.
 template <class Fn>
-  requires(!detail::telling_function<Fn>)
+  requires(!detail::described_function<Fn>)
 [[nodiscard]] tool_ptr make_tool(const std::string&, const std::string&, Fn) {
   detail::explain_tool<Fn>();
   return nullptr;

@@ -70,7 +70,7 @@ public:
 private:
   static std::optional<permit> enter(const std::shared_ptr<state>& in);
   static task<permit> wait_in_line(std::shared_ptr<state> in);
-  static void let_in(const std::shared_ptr<state>& in);
+  static void admit(const std::shared_ptr<state>& in);
   std::shared_ptr<state> state_;
 };
 

@@ -55,7 +55,6 @@ template <class T, class Tag = no_tag>
 class shared_list {
 public:
   using value_type = T;
-  using tag_type = Tag;
   static constexpr std::size_t chunk_size = 32;      ///< elements per chunk, except the first ones
   static constexpr std::size_t first_chunk_size = 4; ///< elements of the first chunk
 

@@ -41,7 +41,7 @@ std::string label_text(const L& label) {
 /// An entry of a path map: a label and its target.
 template <route_label L>
 struct path_entry {
-  path_entry(L said, destination target) : label{std::move(said)}, to{target} {}
+  path_entry(L name, destination target) : label{std::move(name)}, to{target} {}
   /// Deleted, because a text would count as `true`.
   path_entry(const char*, destination)
     requires std::same_as<L, bool>
@@ -79,13 +79,13 @@ public:
       : f_{std::move(f)}, map_{std::move(map)} {}
 
   void route(const body_input& given, const state_block& fresh, node_output& out) const override {
-    const auto said =
+    const auto given_label =
         label(call_body(f_, given, static_cast<const struct_block<State>&>(fresh).state));
     for (const auto& [known, to] : map_) {
-      if (known == said)
+      if (known == given_label)
         return given.table->go_to(out, to);
     }
-    throw_unknown_label(label_text(said));
+    throw_unknown_label(label_text(given_label));
   }
 
 private:

@@ -54,16 +54,16 @@ write write_of_field(std::string_view name, const value& given) {
 /// the subgraph's node. Throws graph_error if the command is for another state type, or names
 /// fields or nodes that the parent does not have.
 template <class State>
-void add_parent_command(const value& said, const program& table, const std::string& child,
+void add_parent_command(const value& given, const program& table, const std::string& child,
                         node_output& out) {
-  if (said.holds<parent_command<State>>()) {
-    auto typed = said.as<parent_command<State>>();
+  if (given.holds<parent_command<State>>()) {
+    auto typed = given.as<parent_command<State>>();
     into_output(command<State>{std::move(typed.update), std::move(typed.go_to)}, table, out);
     return;
   }
-  if (!said.holds<named_command>())
+  if (!given.holds<named_command>())
     throw_wrong_parent(table, child);
-  const auto& named = said.as<named_command>();
+  const auto& named = given.as<named_command>();
   for (const auto& one : named.update)
     out.writes.push_back(write_of_field<State>(one.field, one.content));
   for (const auto& node : named.go_to)

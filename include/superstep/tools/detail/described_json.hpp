@@ -32,9 +32,6 @@ concept described_struct = std::is_class_v<T> && boost::describe::has_describe_m
 template <class T>
 concept described_enum = std::is_enum_v<T> && boost::describe::has_describe_enumerators<T>::value;
 template <class T>
-concept json_tree =
-    std::same_as<T, json::value> || std::same_as<T, json::object> || std::same_as<T, json::array>;
-template <class T>
 concept plain_integer = std::integral<T> && !std::same_as<T, bool>;
 
 template <class T>
