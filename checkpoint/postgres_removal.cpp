@@ -33,7 +33,7 @@ void delete_threads_with_prefix(const std::string& url,
                                 const std::string& prefix) {
   SUPERSTEP_ASSERT(!prefix.empty() && prefix.back() > 0 && prefix.back() < 0x7f);
   constexpr auto threads_max = 1'000; // writes of all processes wait for a transaction
-  auto end = prefix; // the ids with the prefix come before it
+  auto end = prefix;                  // the ids with the prefix come before it
   ++end.back();
   const auto db = open_postgres(checked_postgres_address(url, options.accepts_unverified_server),
                                 options.encryption_key, options.reconnect_timeout);
