@@ -265,7 +265,9 @@ private:
       return fail(path, "must be an object");
     for (const auto& item : *items) {
       const auto key = std::string{item.key().data(), item.key().size()};
-      read(item.value(), into[key], path + '.' + key);
+      auto where = path + '.';
+      where += key;
+      read(item.value(), into[key], where);
     }
   }
 
