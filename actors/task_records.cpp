@@ -227,6 +227,8 @@ void become_handler(run& r, std::uint32_t number, std::shared_ptr<const run_erro
   t.attempt = 1;
   r.leave_fast_path();
   r.more().handled.insert_or_assign(number, std::move(why));
+  // The handler is another task: it does not get the answers to the questions of the failed one.
+  r.more().interrupts_by_task.erase(number);
 }
 
 } // namespace superstep

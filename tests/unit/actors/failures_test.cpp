@@ -277,6 +277,37 @@ BOOST_AUTO_TEST_CASE(resume_repeats_failed_error_handler_not_its_node) {
   BOOST_TEST(*starts == 1);
 }
 
+BOOST_AUTO_TEST_CASE(error_handler_asks_its_own_question) {
+  auto g = ss::graph<numbers>{};
+  g.add(a, [](numbers, ss::runtime rt) -> ss::task<ss::update<numbers>> {
+    auto asked = rt.interrupt("of the node");
+    const auto answer = co_await asked;
+    throw std::runtime_error{"broken by " + ss::to_text(answer)};
+  });
+  g.edge(ss::start, a);
+  g.on_error(a, [](numbers, ss::runtime rt) -> ss::task<ss::update<numbers>> {
+    auto asked = rt.interrupt("of the handler");
+    const auto answer = co_await asked;
+    co_return ss::update{ss::set<&numbers::n>(static_cast<int>(answer.as_int64()))};
+  });
+  const auto graph = g.compile({.checkpointer = ss::memory_checkpointer()});
+  auto on_thread = ss::run_config{};
+  on_thread.thread_id = "t";
+  auto e = ss::engine{{.workers = 1}};
+  const auto question_of = [](const ss::run_result<numbers>& out) {
+    return out.interrupts.size() == 1 ? std::string{out.interrupts[0].value.as_string()} : "";
+  };
+  const auto first = e.try_invoke(graph, numbers{}, on_thread);
+  BOOST_TEST(question_of(first) == "of the node");
+  const auto second = e.try_invoke(graph, ss::resume(1), on_thread);
+  BOOST_TEST_REQUIRE(question_of(second) == "of the handler");
+  BOOST_TEST(second.interrupts[0].id != first.interrupts[0].id);
+  const auto third = e.try_invoke(graph, ss::resume({{second.interrupts[0].id, 2}}), on_thread);
+  BOOST_TEST_REQUIRE(!third.error);
+  BOOST_TEST(third.interrupts.empty());
+  BOOST_TEST(third.state.n == 2);
+}
+
 BOOST_AUTO_TEST_CASE(rejects_duplicate_error_handlers_and_handlers_without_node) {
   auto g = ss::graph<numbers>{};
   g.add(a, fail).edge(ss::start, a);
