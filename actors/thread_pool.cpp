@@ -88,6 +88,7 @@ bool thread_pool::start_member() {
   const auto now = std::chrono::steady_clock::now();
   if (is_over_ || now < retry_at_)
     return false;
+  members_.reserve(members_.size() + 1); // a thread that has started must not be lost
   auto made = std::make_unique<worker>();
   try {
     made->thread_ =
