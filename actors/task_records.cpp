@@ -110,7 +110,7 @@ void look_up(run& r, std::uint32_t number) {
       auto record = task_record{};
       record.task = r.task_path(t);
       record.output = *known;
-      r.thread->tell(std::move(record));
+      r.thread->add_record(std::move(record));
     }
     return;
   }
@@ -170,7 +170,7 @@ void keep_answers(run& r) {
       record.answers = asked->answers;
     }
     record.task = r.task_path(r.step.tasks[c->task_number]);
-    r.thread->tell(std::move(record));
+    r.thread->add_record(std::move(record));
   }
 }
 
@@ -200,7 +200,7 @@ void record_in_thread(run& r, std::uint32_t number, const node_output* output,
     if (output == nullptr && !asked->interrupts.empty())
       record.interrupts = asked->interrupts;
   }
-  r.thread->tell(std::move(record));
+  r.thread->add_record(std::move(record));
 }
 
 run_error task_error(run& r, std::uint32_t number, graph_errc code, std::exception_ptr cause) {

@@ -220,7 +220,7 @@ result<void> thread_run::take_command(run_state& run, detail::thread_command& c,
     record_index{}.add(all, said);
     if (auto applied = run.apply_command(*all.front().output); !applied)
       return applied;
-    tell(std::move(said));
+    add_record(std::move(said));
   }
   answers_ = std::make_shared<given_answers>(std::move(c.resume), std::move(c.resume_by_id));
   return {};
@@ -438,7 +438,7 @@ void thread_run::attempt(Call call) {
   }
 }
 
-void thread_run::tell(task_record record) {
+void thread_run::add_record(task_record record) {
   if (checkpointer_ && at_ && when_ != durability::exit)
     attempt([&] { checkpointer_->put_task(key_, *at_, storable_part(record, *at_->layout)); });
   else if (checkpointer_ && at_)

@@ -113,7 +113,7 @@ public:
   /// it has no other work
   void save(const run_state&, checkpoint_source, bool may_wait = false);
   /// Stores the record of a task of this step.
-  void tell(task_record);
+  void add_record(task_record);
   /// Returns the record of a task of this step, or null.
   [[nodiscard]] const task_record* find(std::string_view task) const;
   /// Ends the use of the thread: with exit durability, saves the last checkpoint and its records.
