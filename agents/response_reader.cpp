@@ -119,9 +119,8 @@ bool response_reader::is_response(const message& answer) const noexcept {
 }
 
 result<json::value> response_reader::parse(const message& answer) const {
-  if (const auto refusal = providers::refusal_of(answer); !refusal.empty())
-    return invalid(
-        fmt::format("the model refused to answer: {}", utf8_prefix(refusal, excerpt_size)));
+  if (auto why = providers::why_refused(answer); !why.empty())
+    return invalid(std::move(why));
   if (auto why = providers::why_cut(answer.response_metadata); !why.empty())
     return invalid(std::move(why));
   if (!tool_) {
@@ -175,7 +174,8 @@ std::string response_reader::text_of_answer(const message& answer) const {
 }
 
 void response_reader::add_fault(model_call& call, const message& answer, const error& why) const {
-  const auto was_cut = !providers::why_cut(answer.response_metadata).empty();
+  const auto was_cut = providers::why_refused(answer).empty() &&
+                       !providers::why_cut(answer.response_metadata).empty();
   auto text = text_of_answer(answer);
   // The incomplete text of an answer that was cut can be very long and has no use.
   if (!text.empty() && !was_cut)

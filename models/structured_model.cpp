@@ -22,17 +22,10 @@ namespace {
 /// Maximum number of bytes of an answer that an error text shows.
 constexpr auto excerpt_size = std::size_t{200};
 
-/// Returns why an answer contains no response; empty if it may contain one.
-std::string why_none(const message& answer) {
-  const auto refusal = providers::refusal_of(answer);
-  return refusal.empty() ? refusal
-                         : "the model refused to answer: " + shortened(refusal, excerpt_size);
-}
-
 /// Parses and checks an answer that is text.
 structured_answer read_text(message raw, const answer_schema& schema) {
   auto out = structured_answer{std::move(raw), nullptr, {}};
-  out.fault = why_none(out.raw);
+  out.fault = providers::why_refused(out.raw);
   if (!out.fault.empty())
     return out;
   const auto text = text_of(out.raw);
@@ -63,7 +56,7 @@ structured_answer read_call(message raw, const answer_schema& schema) {
             "' do not match the schema; they begin: " + shortened(to_text(call.args), excerpt_size);
       return out;
     }
-  out.fault = why_none(out.raw);
+  out.fault = providers::why_refused(out.raw);
   if (out.fault.empty())
     out.fault = "the model did not call " + schema.name;
   return out;

@@ -56,6 +56,16 @@ std::string refusal_of(const message& answer) {
   return out;
 }
 
+std::string why_refused(const message& answer) {
+  auto text = refusal_of(answer);
+  if (text.empty() && reason_in(answer.response_metadata) != "refusal")
+    return {};
+  constexpr auto shown_max = std::size_t{200};
+  if (text.empty())
+    text = text_of(answer);
+  return "the model refused to answer" + (text.empty() ? text : ": " + shortened(text, shown_max));
+}
+
 std::string why_cut_stream(const json::object& metadata) {
   const auto reason = reason_in(metadata);
   return reason.empty() ? "the stream ended without a finish reason" : why_cut(reason);

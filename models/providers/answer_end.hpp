@@ -28,4 +28,8 @@ namespace superstep::providers {
 /// send this text instead of the text of the answer.
 [[nodiscard]] std::string refusal_of(const message& answer);
 
+/// Returns the error text for an answer with which the model refused; "" if it did not refuse.
+/// Anthropic's API has a stop reason for refusals, and OpenAI's have refusal_of().
+[[nodiscard]] std::string why_refused(const message& answer);
+
 } // namespace superstep::providers

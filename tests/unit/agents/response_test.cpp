@@ -198,6 +198,22 @@ BOOST_AUTO_TEST_CASE(refusal_of_the_model_is_the_error) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(stop_reason_of_a_refusal_is_the_error) {
+  for (const auto* text : {"", "I will not."}) {
+    auto refused = answering(text);
+    refused.response_metadata["stop_reason"] = "refusal";
+    const auto model = scripted({refused});
+    const auto got = run(spec_of("  retries: 1\n"), model);
+    const auto why = std::string{"the model refused to answer"} +
+                     (*text == '\0' ? "" : ": " + std::string{text});
+    BOOST_TEST(got.error.find(why) != std::string::npos, got.error);
+    const auto asked = model->asked();
+    BOOST_REQUIRE(asked.size() == 2U);
+    BOOST_TEST(asked[1].messages.back().content.find(why + ". Answer again with one") !=
+               std::string::npos);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(model_error_after_invalid_answer_counts_that_answer) {
   // Gives an invalid answer first and then fails.
   class breaking_model final : public chat_model {
