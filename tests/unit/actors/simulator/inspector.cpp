@@ -13,7 +13,7 @@ std::string lane_inspector::check_run(const run& r) {
     const auto& on = static_cast<const lane_run&>(r);
     if (r.phase != run_phase::idle || !r.open.empty() || r.thread || r.turn.is_listed())
       return "a run that has ended is not released";
-    const auto is_used = [](const auto& slot) { return slot.actor || slot.has_run; };
+    const auto is_used = [](const pooled_actor_ptr& own) { return own != nullptr; };
     if (on.is_known() || std::ranges::any_of(on.node_actors, is_used))
       return "a run that has ended has actors";
     if (r.deadline_timer.is_set() || r.own_extras)
@@ -115,8 +115,7 @@ std::vector<pooled_actor_ptr> lane_inspector::actors_of(lane& l, const std::stri
       if (!c->extras().barrier)
         all.push_back(l.host().actor_of(on_lane(*c)));
     for (auto n = std::uint32_t{0}; n < r.node_actors.size(); ++n)
-      if (r.node_actors[n].has_run)
-        all.push_back(l.host().node_actor(r, n));
+      all.push_back(l.host().node_actor(r, n));
   }
   return all;
 }
