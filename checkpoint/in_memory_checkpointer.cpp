@@ -464,7 +464,8 @@ bool in_memory_checkpointer::is_orphan(const thread_key& key) const {
 void in_memory_checkpointer::prune_thread(thread_map::iterator from, thread_map::iterator to,
                                           const prune_options& what, std::vector<entries>& gone) {
   const auto is_old = [&, now = clock::now()](const auto& item) {
-    return std::chrono::floor<std::chrono::seconds>(now - item.second.made) >= what.older_than;
+    return what.older_than.count() == 0 ||
+           std::chrono::floor<std::chrono::seconds>(now - item.second.made) >= what.older_than;
   };
   const auto goes = what.whole_threads && std::all_of(from, to, [&](const auto& item) {
                       return std::ranges::all_of(item.second.points, is_old);

@@ -282,6 +282,18 @@ BOOST_AUTO_TEST_CASE(damaged_row_is_reported_and_other_rows_load) {
   BOOST_TEST((log_of(s->load(key, id_of(1), layout)->checkpoint) == log_type{"first"}));
 }
 
+BOOST_AUTO_TEST_CASE(prune_without_age_ignores_the_clock) {
+  const auto folder = temporary_folder{};
+  auto s = open(folder.file());
+  (void)maker{usual_layout()}.put(*s, 1, nullptr, {});
+  s.reset();
+  run_sql(folder.file(), "UPDATE points SET made = made + 3600"); // by a clock that is ahead
+  s = open(folder.file());
+  BOOST_TEST(s->prune({.older_than = std::chrono::seconds{1}, .whole_threads = true}) == 0U);
+  BOOST_TEST(s->prune({.whole_threads = true}) == 1U);
+  BOOST_TEST(s->threads().empty());
+}
+
 BOOST_AUTO_TEST_CASE(destructor_writes_queued_checkpoints) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
