@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(refusal_of_the_model_is_the_error) {
 BOOST_AUTO_TEST_CASE(stop_reason_of_a_refusal_is_the_error) {
   for (const auto* text : {"", "I will not."}) {
     auto refused = answering(text);
-    refused.response_metadata["stop_reason"] = "refusal";
+    refused.response_metadata = {{"stop_reason", "refusal"}};
     const auto model = scripted({refused});
     const auto got = run(spec_of("  retries: 1\n"), model);
     const auto why = std::string{"the model refused to answer"} +
