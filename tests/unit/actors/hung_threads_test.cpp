@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(bodies_above_limit_wait_while_others_run) {
     // the engine knows that the node is slow, so its lane keeps the last thread
     auto third = background_run{e, graph, numbers{}};
     const auto waiting = await_actor(e, third.handle, [](const ss::actor_info& info) {
-      return info.kind == ss::actor_kind::node;
+      return info.kind == ss::actor_kind::node && info.state != ss::call_state::idle;
     });
     BOOST_TEST((waiting.state == ss::call_state::queued));
     for (auto i = 0; i < 10; ++i)
