@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <future>
+#include <iterator>
 #include <utility>
 
 namespace superstep {
@@ -211,23 +212,20 @@ private:
     return found;
   }
 
-  /// Returns the writes that the node makes. As an input, START writes only input channels.
-  [[nodiscard]] write_list writes_as(std::uint32_t node, write_list values) const {
-    if (const auto& json = table_->json(); json && node == detail::program::no_node)
-      std::erase_if(values, [&](const write& w) {
-        return !std::ranges::binary_search(json->input, w.channel);
-      });
-    return values;
+  /// Whether the node writes a channel. As an input, START writes only input channels.
+  [[nodiscard]] bool writes(std::uint32_t node, std::uint32_t channel) const {
+    const auto& json = table_->json();
+    return !json || node != detail::program::no_node ||
+           std::ranges::binary_search(json->input, channel);
   }
 
   /// Returns the output that the node would have produced: the values, and the targets that the
   /// node's routers choose for them.
   [[nodiscard]] node_output output_of(const detail::state_edit& wanted, std::uint32_t node) const {
     auto out = node_output{};
-    if (wanted.values) {
-      const auto writes = writes_as(node, *wanted.values);
-      out.writes.assign(writes.begin(), writes.end());
-    }
+    if (wanted.values)
+      std::ranges::copy_if(*wanted.values, std::back_inserter(out.writes),
+                           [&](const write& w) { return writes(node, w.channel); });
     auto settings = run_config{};
     settings.thread_id = place_.thread_id;
     const auto config = std::make_shared<const run_config>(std::move(settings));
