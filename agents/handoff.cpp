@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tool by which an agent passes the conversation to another agent of the parent graph.
 #include "agents/team.hpp"
+#include "base/ascii_text.hpp"
 #include "tools/failed_call.hpp"
 
 #include <superstep/agents/detail/react_loop.hpp>
@@ -81,7 +82,7 @@ std::string detail::handoff_name(std::string prefix, std::string_view agent) {
     }
     if (std::exchange(after_space, false) && !name.empty())
       name += '_';
-    name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    name += ascii_lower(c);
   }
   return std::move(prefix) + name;
 }

@@ -2,15 +2,11 @@
 // Finds the content of Markdown code blocks.
 #include "base/fenced_text.hpp"
 
+#include "base/ascii_text.hpp"
+
 namespace superstep {
 
 std::string_view without_fence(std::string_view text) noexcept {
-  const auto trimmed = [](std::string_view s) -> std::string_view {
-    constexpr auto blanks = std::string_view{" \t\r\n"};
-    const auto first = s.find_first_not_of(blanks);
-    return first == s.npos ? std::string_view{}
-                           : s.substr(first, s.find_last_not_of(blanks) - first + 1);
-  };
   constexpr auto fence = std::string_view{"```"};
   const auto all = trimmed(text);
   if (!all.starts_with(fence) || !all.ends_with(fence) || all.size() < 2 * fence.size())

@@ -2,6 +2,8 @@
 // Parses the lines that a user types in a conversation: messages, commands and answers to reviews.
 #include "cli/chat_words.hpp"
 
+#include "base/ascii_text.hpp"
+
 #include <superstep/base/json.hpp>
 
 #include <algorithm>
@@ -11,15 +13,6 @@
 namespace superstep::cli {
 
 namespace {
-
-constexpr auto blanks = std::string_view{" \t\r\n"};
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos)
-    return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
 
 using command = typed_line::kind;
 constexpr auto commands = std::array{
@@ -87,7 +80,7 @@ typed_line read_typed(std::string_view line) {
 
 result<human_response> read_review(std::string_view line, const human_interrupt& asked) {
   const auto text = trimmed(line);
-  const auto word = text.substr(0, text.find_first_of(blanks));
+  const auto word = text.substr(0, text.find_first_of(" \t\r\n"));
   const auto rest = trimmed(text.substr(word.size()));
   const auto* const found =
       std::ranges::find(responses, word, [](const auto& r) { return r.first; });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // superstep graph AGENT: draws the agent's graph, as Mermaid or dot text or as a picture.
+#include "base/ascii_text.hpp"
 #include "base/error_words.hpp"
 #include "cli/agent_files.hpp"
 #include "cli/agent_picture.hpp"
@@ -41,10 +42,7 @@ struct graph_arguments {
 /// Returns the format for an output file: that of its extension, or mermaid if it has none. Empty
 /// if no format has the extension.
 std::string format_of(const std::string& path) {
-  auto extension = std::filesystem::path{path}.extension().string();
-  std::ranges::transform(extension, extension.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  });
+  const auto extension = ascii_lower(std::filesystem::path{path}.extension().string());
   if (extension == ".svg" || extension == ".png")
     return extension.substr(1);
   if (extension == ".dot" || extension == ".gv")

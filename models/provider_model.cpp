@@ -2,6 +2,7 @@
 // Models behind HTTP APIs: the retry loop and the checks of options. http/http_caller.cpp makes
 // single attempts, retry.cpp classifies failures, and model_limits.cpp has the limits that models
 // share.
+#include "base/ascii_text.hpp"
 #include "models/hash.hpp"
 #include "models/http/http_caller.hpp"
 #include "models/http/provider_traits.hpp"
@@ -237,9 +238,7 @@ result<> add_headers_of_environment(provider_model_options& options) {
 std::optional<std::string> wrong_header(const http_headers& headers) {
   constexpr auto of_token = std::string_view{"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"};
   for (const auto& [name, value] : headers) {
-    auto lower = name;
-    for (auto& c : lower)
-      c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const auto lower = ascii_lower(name);
     if (lower.empty() || lower.find_first_not_of(of_token) != std::string::npos)
       return "headers: '" + name.substr(0, 50) + "' is not a valid header name";
     for (const auto* own : {"host", "content-length", "content-type", "transfer-encoding",

@@ -101,7 +101,7 @@ std::string snake_to_camel(std::string_view name) {
   if (first == name.npos)
     return std::string{name};
   name.remove_prefix(first);
-  auto out = std::string{text::lower(name.front())};
+  auto out = std::string{ascii_lower(name.front())};
   for (auto i = std::size_t{1}; i < name.size(); ++i) {
     const auto next = i + 1 < name.size() ? name[i + 1] : '\0';
     const auto begins_word = text::is_digit(next) || is_upper(next) || (next >= 'a' && next <= 'z');
@@ -120,7 +120,7 @@ std::string camel_to_snake(std::string_view name) {
     const auto before = i > 0 ? name[i - 1] : '\0';
     if (is_upper(name[i]) && (text::is_digit(before) || (before >= 'a' && before <= 'z')))
       out += '_';
-    out += text::lower(name[i]);
+    out += ascii_lower(name[i]);
   }
   return out;
 }

@@ -39,7 +39,7 @@ std::optional<std::uint32_t> hex4(std::string_view s, std::size_t& at) {
     return {};
   auto v = std::uint32_t{0};
   for (auto i = 0; i < 4; ++i) {
-    const auto c = text::lower(s[at++]);
+    const auto c = ascii_lower(s[at++]);
     if (text::is_digit(c))
       v = v * 16 + static_cast<std::uint32_t>(c - '0');
     else if (c >= 'a' && c <= 'f')

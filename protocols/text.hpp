@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/ascii_text.hpp"
+
 #include <superstep/base/json.hpp>
 
 #include <cstdint>
@@ -30,9 +32,6 @@ namespace superstep::text {
 }
 [[nodiscard]] std::string without_spaces(std::string_view s);
 
-[[nodiscard]] constexpr char lower(char c) noexcept {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
 [[nodiscard]] constexpr bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
 }

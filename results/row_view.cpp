@@ -2,6 +2,7 @@
 // Shows one row of an output file: numbers, conversation and error.
 #include "results/row_view.hpp"
 
+#include "base/ascii_text.hpp"
 #include "base/error_words.hpp"
 #include "base/similar_word.hpp"
 #include "base/visible_text.hpp"
@@ -209,21 +210,13 @@ std::string error_text(const json::value& failed) {
   return out + '\n' + indented(text_at(failed.get_object(), "message"), "  ");
 }
 
-std::string in_lower_case(std::string_view text) {
-  auto out = std::string{text};
-  std::ranges::transform(out, out.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-  });
-  return out;
-}
-
 /// Keeps the ids that are most similar to a word.
 class nearest_ids {
 public:
-  explicit nearest_ids(std::string_view word) : word_{in_lower_case(word)} {}
+  explicit nearest_ids(std::string_view word) : word_{ascii_lower(word)} {}
 
   void add(std::string id) {
-    const auto rank = rank_of(in_lower_case(id));
+    const auto rank = rank_of(ascii_lower(id));
     if (rank > rank_max())
       return;
     const auto at = std::ranges::upper_bound(ids_, rank, {}, &ranked_id::rank);

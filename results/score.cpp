@@ -2,6 +2,7 @@
 // Compares the answers of a job with expected answers.
 #include "results/score.hpp"
 
+#include "base/ascii_text.hpp"
 #include "base/error_words.hpp"
 #include "base/fenced_text.hpp"
 #include "results/gold.hpp"
@@ -36,22 +37,6 @@ constexpr auto named_methods = std::array{
     named_method{"exact", score_method::exact},       named_method{"number", score_method::number},
     named_method{"contains", score_method::contains}, named_method{"regex", score_method::regex},
     named_method{"json", score_method::json},         named_method{"judge", score_method::judge}};
-
-std::string_view trimmed(std::string_view text) noexcept {
-  constexpr auto blanks = std::string_view{" \t\r\n"};
-  const auto begin = text.find_first_not_of(blanks);
-  if (begin == std::string_view::npos)
-    return {};
-  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
-}
-
-std::string lowered(std::string_view text) {
-  auto out = std::string{text};
-  std::ranges::transform(out, out.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-  });
-  return out;
-}
 
 std::string text_of_gold(const json::value& gold) {
   return gold.is_string() ? std::string{gold.get_string()} : superstep::to_text(gold);
@@ -270,7 +255,7 @@ result<double> score_answer(score_method method, const result_line& row, const j
     return as_score(given && is_same_number(*given, *number));
   }
   case score_method::contains:
-    return as_score(lowered(answer).find(lowered(trimmed(wanted))) != std::string::npos);
+    return as_score(ascii_lower(answer).find(ascii_lower(trimmed(wanted))) != std::string::npos);
   case score_method::regex: {
     const auto pattern = expected_pattern(wanted);
     return pattern ? result<double>{as_score(re2::RE2::PartialMatch(answer, **pattern))}

@@ -2,6 +2,8 @@
 // Decides which hosts http_get may contact, and computes the targets of redirects.
 #include "host_list.hpp"
 
+#include "base/ascii_text.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -9,14 +11,6 @@
 namespace superstep::detail {
 
 namespace {
-
-std::string lower(std::string_view text) {
-  auto out = std::string{text};
-  for (auto& c : out)
-    if (c >= 'A' && c <= 'Z')
-      c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 /// Removes the segments `.` and `..` from an absolute path (RFC 3986, 5.2.4).
 std::string without_dots(std::string_view path) {
@@ -40,7 +34,7 @@ std::string without_dots(std::string_view path) {
 result<host_list> host_list::make(const std::vector<std::string>& patterns) {
   auto list = host_list{};
   for (const auto& pattern : patterns) {
-    auto one = entry{lower(pattern), 0};
+    auto one = entry{ascii_lower(pattern), 0};
     const auto refused =
         error{errc::invalid_argument, "allow_hosts: '" + pattern +
                                           "' is not a valid host; write example.org, "

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tools `remember` and `recall`, which write and search texts in the long-term memory.
+#include "base/ascii_text.hpp"
+
 #include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/tool.hpp>
@@ -29,12 +31,8 @@ BOOST_DESCRIBE_STRUCT(recall_args, (), (about, memory))
 
 namespace {
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool holds(std::string_view text, std::string_view part) {
-  const auto same = [](char a, char b) { return lower(a) == lower(b); };
+  const auto same = [](char a, char b) { return ascii_lower(a) == ascii_lower(b); };
   return std::ranges::search(text, part, same).begin() != text.end() || part.empty();
 }
 

@@ -4,6 +4,7 @@
 // replaces LIKE and GLOB for the same reason.
 #include "sqlite_guard.hpp"
 
+#include "base/ascii_text.hpp"
 #include "sqlite_like.hpp"
 
 #include <algorithm>
@@ -58,12 +59,7 @@ private:
       add(rest_.substr(1, at == std::string_view::npos ? at : at - 1));
     rest_.remove_prefix(at == std::string_view::npos ? rest_.size() : at + 1);
   }
-  void add(std::string_view text) {
-    auto lower = std::string{text};
-    for (auto& c : lower)
-      c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    all_.push_back(std::move(lower));
-  }
+  void add(std::string_view text) { all_.push_back(ascii_lower(text)); }
   void next() {
     const auto c = rest_.front();
     if (rest_.starts_with("--"))

@@ -3,6 +3,7 @@
 // failures. models/provider_model.cpp repeats attempts and applies the limits.
 #include "models/http/http_caller.hpp"
 
+#include "base/ascii_text.hpp"
 #include "models/http/provider_traits.hpp"
 #include "models/whole_chunk.hpp"
 
@@ -76,12 +77,8 @@ std::string_view media_type(const http_response& head) {
   return type != nullptr ? std::string_view{*type}.substr(0, media_type_max) : std::string_view{};
 }
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool is_same_header(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, {}, lower, lower);
+  return std::ranges::equal(a, b, [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
 }
 
 /// Whether a status reports success. Gateways answer 201 to a POST request.
@@ -91,8 +88,7 @@ bool is_success(int status) {
 
 /// Returns a media type without its parameters, in lower case (RFC 9110, section 8.3.1).
 std::string essence_of(std::string_view type) {
-  auto out = std::string{type.substr(0, type.find(';'))};
-  std::ranges::transform(out, out.begin(), lower);
+  auto out = ascii_lower(type.substr(0, type.find(';')));
   while (out.ends_with(' ') || out.ends_with('\t'))
     out.pop_back();
   return out;

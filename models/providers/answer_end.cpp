@@ -3,6 +3,7 @@
 // calls, which must not run. A refusal has no answer at all.
 #include "models/providers/answer_end.hpp"
 
+#include "base/ascii_text.hpp"
 #include "base/utf8.hpp"
 #include "models/providers/json_parts.hpp"
 
@@ -24,9 +25,7 @@ std::string_view reason_in(const json::object& metadata) {
 } // namespace
 
 bool is_normal_end(std::string_view reason) {
-  auto word = std::string{reason};
-  for (auto& c : word)
-    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const auto word = ascii_lower(reason);
   return is_one_of(word, {"stop", "end", "end_turn", "pause_turn", "stop_sequence", "eos",
                           "eos_token", "tool_calls", "tool_call", "tool_use", "function_call",
                           "complete", "completed"});

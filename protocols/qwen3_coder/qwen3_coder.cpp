@@ -38,7 +38,7 @@ std::string value_text(json::value v) {
 
 bool is_xml_name(std::string_view s) {
   const auto is_letter = [](char c) {
-    return (text::lower(c) >= 'a' && text::lower(c) <= 'z') || c == '_';
+    return (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') || c == '_';
   };
   return !s.empty() && is_letter(s.front()) && std::ranges::all_of(s, [&](char c) {
     return is_letter(c) || text::is_digit(c) || c == '-' || c == '.';

@@ -29,7 +29,7 @@ constexpr auto words = std::array<std::pair<std::string_view, tag_kind>, word_co
 }};
 
 bool is_letter(char c) noexcept {
-  return (text::lower(c) >= 'a' && text::lower(c) <= 'z') || c == '_';
+  return (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') || c == '_';
 }
 
 bool is_space(char c) noexcept {
@@ -45,7 +45,7 @@ bool begins_word(char c) noexcept {
       table[static_cast<unsigned char>(word.front())] = true;
     return table;
   }();
-  return first_letters[static_cast<unsigned char>(text::lower(c))];
+  return first_letters[static_cast<unsigned char>(ascii_lower(c))];
 }
 
 void skip_space(std::string_view s, std::size_t& at) noexcept {

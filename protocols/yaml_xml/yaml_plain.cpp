@@ -14,7 +14,7 @@ namespace {
 constexpr auto npos = std::string_view::npos;
 
 bool is_letter(char c) noexcept {
-  return (text::lower(c) >= 'a' && text::lower(c) <= 'z') || c == '_';
+  return (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') || c == '_';
 }
 
 /// Whether the text contains only printable ASCII, line ends and common UTF-8 characters. YAML has

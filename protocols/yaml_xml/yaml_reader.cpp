@@ -94,7 +94,7 @@ std::optional<double> digits_of(std::string_view s, int base) {
     return {};
   auto value = 0.0;
   for (const auto c : s) {
-    const auto letter = text::lower(c) - 'a';
+    const auto letter = ascii_lower(c) - 'a';
     const auto digit = text::is_digit(c) ? c - '0' : letter >= 0 && letter < 6 ? letter + 10 : 99;
     if (digit >= base)
       return {};

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace superstep {
+
+/// Returns a letter of ASCII in lower case, and any other character unchanged. Does not depend on
+/// the locale.
+[[nodiscard]] constexpr char ascii_lower(char c) noexcept {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// Returns a text with its letters of ASCII in lower case.
+[[nodiscard]] inline std::string ascii_lower(std::string_view text) {
+  auto out = std::string{text};
+  for (auto& c : out)
+    c = ascii_lower(c);
+  return out;
+}
+
+/// Returns a text without the spaces, tabs and line ends at both ends.
+[[nodiscard]] inline std::string_view trimmed(std::string_view text) noexcept {
+  constexpr auto blanks = std::string_view{" \t\r\n"};
+  const auto first = text.find_first_not_of(blanks);
+  return first == std::string_view::npos
+             ? std::string_view{}
+             : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+} // namespace superstep
