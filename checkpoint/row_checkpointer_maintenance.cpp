@@ -131,7 +131,10 @@ void row_checkpointer::import_thread(std::string_view thread_id, std::string_vie
 }
 
 std::size_t row_checkpointer::prune(const prune_options& what) {
-  impl_->wait_for_writes(what.thread_id);
+  if (what.thread_id.empty())
+    impl_->wait_for_all_writes();
+  else
+    impl_->wait_for_writes(what.thread_id);
   return impl_->prune(what);
 }
 

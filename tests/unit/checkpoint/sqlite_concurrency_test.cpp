@@ -48,6 +48,21 @@ ss::thread_key sub_of(int n) {
 
 } // namespace
 
+BOOST_AUTO_TEST_CASE(prune_of_all_threads_waits_for_queued_writes) {
+  const auto folder = temporary_folder{};
+  auto s = open_checkpointer(folder.file());
+  auto* db = static_cast<sqlite3*>(nullptr);
+  BOOST_REQUIRE(sqlite3_open(folder.file().c_str(), &db) == SQLITE_OK);
+  BOOST_REQUIRE(sqlite3_exec(db, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK);
+  (void)maker{usual_layout()}.put(*s, 1, nullptr, {}); // is queued until the other one commits
+  auto gone = std::async(std::launch::async, [&s] { return s->prune({.whole_threads = true}); });
+  std::this_thread::sleep_for(std::chrono::milliseconds{50});
+  sqlite3_exec(db, "COMMIT", nullptr, nullptr, nullptr);
+  sqlite3_close(db);
+  BOOST_TEST(gone.get() == 1U);
+  BOOST_TEST(s->threads().empty());
+}
+
 BOOST_AUTO_TEST_CASE(run_exceeding_subgraph_cache_is_saved_completely) {
   constexpr auto subs = 600;
   const auto folder = temporary_folder{};
