@@ -82,6 +82,7 @@ bool has_checkpoint(superstep::checkpointer& saved, const thread_key& key, const
 }
 
 /// Whether the database has the thread, possibly with checkpoints of subgraphs only.
+/// @param thread not empty
 bool has_thread(superstep::checkpointer& saved, const std::string& thread) {
   try {
     if (has_checkpoint(saved, {thread, {}}, {}))
@@ -89,8 +90,9 @@ bool has_thread(superstep::checkpointer& saved, const std::string& thread) {
   } catch (const checkpoint_error&) {
     return true; // a damaged thread can still be removed
   }
-  constexpr auto page_size = std::size_t{1'000};
-  for (auto after = std::string{};;) {
+  // The id without its last character sorts shortly before it, so the first page is usually enough.
+  constexpr auto page_size = std::size_t{100};
+  for (auto after = std::string{utf8_prefix(thread, thread.size() - 1)};;) {
     const auto page = saved.threads(after, page_size);
     if (std::ranges::any_of(page, [&](const auto& t) { return t.thread_id == thread; }))
       return true;
