@@ -225,6 +225,11 @@ result<void> prepare_ledger(pg_connection& connection) {
 result<submitted_job> submit_job(pg_connection& connection, const std::string& name,
                                  const batch_options& options, const submit_options& submit,
                                  const stop_request& stop) {
+  // `jobs list` and other messages print the name in one line.
+  if (std::ranges::any_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+    return error{errc::invalid_argument,
+                 "the name of a job must not contain line breaks or other control characters; "
+                 "choose another --job"};
   auto input = open_rows(options, &stop);
   if (!input)
     return input.error();

@@ -35,7 +35,8 @@ struct submitted_job {
 /// Checks the input of a job and stores it in a ledger, under a name. Creates the tables if the
 /// database has none. Continues an interrupted submit of the same job.
 /// @param options `input` and how to read it, and the fingerprint
-/// @return errc::invalid_argument if another job has the name; errc::parse_failed for invalid lines
+/// @return errc::invalid_argument if another job has the name, or if the name contains control
+/// characters; errc::parse_failed for invalid lines
 [[nodiscard]] result<submitted_job> submit_job(pg_connection& connection, const std::string& name,
                                                const batch_options& options,
                                                const submit_options& submit,

@@ -472,6 +472,17 @@ BOOST_AUTO_TEST_CASE(interrupted_submit_continues) {
              other.err);
 }
 
+BOOST_AUTO_TEST_CASE(job_name_with_line_break_is_rejected) {
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 1};
+  const auto end = process{
+      {superstep_program(), "submit", files.job.agent, "--input", files.job.input, "--ledger",
+       server.url(), "--job",
+       "two\nlines"}}.wait();
+  BOOST_TEST(end.exit_code == 1);
+  BOOST_TEST(end.err.find("must not contain line breaks") != std::string::npos, end.err);
+}
+
 BOOST_AUTO_TEST_CASE(changed_agent_is_rejected) {
   const auto& server = empty_server();
   const auto files = shared_job_files{server, 10};
