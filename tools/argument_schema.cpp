@@ -12,8 +12,8 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <iterator>
@@ -247,16 +247,14 @@ namespace detail {
 
 namespace {
 
-bool is_day(std::string_view month, std::string_view day) {
-  static constexpr auto days = std::array{31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  const auto number = [](std::string_view two) { return (two[0] - '0') * 10 + (two[1] - '0'); };
-  return number(day) <= days.at(static_cast<std::size_t>(number(month) - 1));
-}
-
+/// @param pattern captures year, month and day
 bool is_date(const re2::RE2& pattern, const std::string& text) {
-  auto month = std::string{};
-  auto day = std::string{};
-  return re2::RE2::FullMatch(text, pattern, &month, &day) && is_day(month, day);
+  using namespace std::chrono;
+  auto y = 0;
+  auto m = 0U;
+  auto d = 0U;
+  return re2::RE2::FullMatch(text, pattern, &y, &m, &d) &&
+         year_month_day{year{y}, month{m}, day{d}}.ok();
 }
 
 } // namespace
@@ -264,7 +262,7 @@ bool is_date(const re2::RE2& pattern, const std::string& text) {
 // Checks dates and times. The validator's own checks of formats use recursive regular expressions,
 // whose stack use depends on the text.
 bool is_of_format(const std::string& text, const std::string& format) {
-  static constexpr auto date = "[0-9]+-(0[1-9]|1[012])-(0[1-9]|[12][0-9]|3[01])";
+  static constexpr auto date = "([0-9]{4})-([0-9]{2})-([0-9]{2})";
   static constexpr auto time = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:[0-5][0-9]|60)(?:\\.[0-9]+)?"
                                "(?:[Zz]|[+\\-](?:[01][0-9]|2[0-3]):[0-5][0-9])";
   static const auto date_pattern = re2::RE2{date};
