@@ -257,6 +257,7 @@ BOOST_AUTO_TEST_CASE(effect_of_run_that_was_taken_over_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(effect_of_run_whose_thread_was_written_is_refused) {
+  one = ss::postgres_checkpointer(shared_server().url()); // a renewal would get the lease back
   auto m = contract::maker{contract::usual_layout()};
   const auto held = take(*one);
   const auto first = m.put(*one, 1, nullptr, {contract::set_n(1)});
