@@ -123,6 +123,8 @@ result<void> drop(pg_connection& connection, const shared_job& job, const jobs_a
   if (!given.is_confirmed)
     return error{errc::invalid_argument, "--yes is required: the rows and outputs of the job \"" +
                                              job.name + "\" will be lost; see also jobs export"};
+  if (auto allowed = detail::check_may_drop(connection); !allowed)
+    return allowed; // while the job still has its checkpoints
   if (auto removed = remove_shared_checkpoints(given.shared, job.header.job_id); !removed)
     return removed;
   return detail::drop_job(connection, job);

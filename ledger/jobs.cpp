@@ -172,6 +172,19 @@ result<std::uint64_t> retry_dead(pg_connection& connection, const shared_job& jo
   return static_cast<std::uint64_t>(rows->number(0, 0));
 }
 
+result<void> check_may_drop(pg_connection& connection) {
+  const auto rows = connection.run(
+      "select current_user, has_function_privilege('superstep.drop_job(bigint)', 'execute')");
+  if (!rows)
+    return rows.error();
+  if (rows->text(0, 1) == "t")
+    return {};
+  return error{errc::invalid_argument,
+               "the database " + connection.name() + ": the role " + std::string{rows->text(0, 0)} +
+                   " may not remove jobs; use a member of superstep_admin, or the owner of the "
+                   "tables"};
+}
+
 // While a drop waits for a lock on the tables of all jobs, the statements of all workers wait
 // behind it. A transaction of another program, for example a backup, may hold the lock for hours.
 // So a drop gives the lock up after a second, and lets the workers proceed before it tries again.

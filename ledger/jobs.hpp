@@ -39,6 +39,8 @@ struct worker_entry {
 /// Lets the failed rows of a job run again, except those that reached the recursion limit. Returns
 /// their number.
 [[nodiscard]] result<std::uint64_t> retry_dead(pg_connection& connection, const shared_job& job);
+/// Fails if the role of the connection may not remove jobs.
+[[nodiscard]] result<void> check_may_drop(pg_connection& connection);
 /// Removes a job with its rows and outputs.
 [[nodiscard]] result<void> drop_job(pg_connection& connection, const shared_job& job);
 

@@ -177,6 +177,16 @@ BOOST_AUTO_TEST_CASE(absence_of_ledger_is_reported_with_its_reason) {
   BOOST_TEST(worker.wait().exit_code == 3);
 }
 
+BOOST_AUTO_TEST_CASE(job_name_with_line_break_is_rejected) {
+  const auto& server = cleared_server();
+  const auto files = shared_job_files{server, 1};
+  const auto end = process{for_job(server, "two\nlines",
+                                   {"submit", files.job.agent, "--input", files.job.input})}
+                       .wait();
+  BOOST_TEST(end.exit_code == 1);
+  BOOST_TEST(end.err.find("must not contain line breaks") != std::string::npos, end.err);
+}
+
 BOOST_AUTO_TEST_CASE(submits_at_once_store_one_job) {
   const auto& server = cleared_server();
   const auto files = shared_job_files{server, 20'000};
