@@ -14,6 +14,15 @@
 
 namespace superstep {
 
+namespace {
+
+/// Whether the exception reports invalid arguments of a call.
+bool is_bad_call(const std::exception& e) {
+  return dynamic_cast<const tool_invocation_error*>(&e) != nullptr;
+}
+
+} // namespace
+
 missing_state_field::missing_state_field(std::string field, const std::string& tool,
                                          const std::string& argument)
     : std::out_of_range{"tool '" + tool + "' injects the state field '" + field +
@@ -66,8 +75,9 @@ tool_errors tool_errors::by(function words, std::vector<error_type> types) {
 }
 
 tool_errors tool_errors::bad_calls() {
-  return by([](const std::exception& e) { return std::string{e.what()}; },
-            {error_type::of<tool_invocation_error>()});
+  auto out = tool_errors{};
+  out.kind_ = kind::bad_calls;
+  return out;
 }
 
 tool_errors tool_errors::none() {
@@ -81,7 +91,7 @@ std::string tool_errors::words(const std::exception& e) const {
     return text_;
   if (kind_ == kind::function)
     return words_(e);
-  if (kind_ == kind::plain && dynamic_cast<const tool_invocation_error*>(&e) != nullptr)
+  if ((kind_ == kind::plain || kind_ == kind::bad_calls) && is_bad_call(e))
     return e.what();
   return error_template(e);
 }
@@ -94,7 +104,7 @@ std::optional<std::string> tool_errors::answer(const std::exception& e) const {
 }
 
 std::optional<std::string> tool_errors::answer_any(const std::exception& e) const {
-  if (kind_ == kind::none)
+  if (kind_ == kind::none || (kind_ == kind::bad_calls && !is_bad_call(e)))
     return std::nullopt;
   return words(e);
 }

@@ -208,7 +208,8 @@ public:
               }},
               {error_type::of<caught>()});
   }
-  /// Answers only invalid arguments, with the text of tool_invocation_error.
+  /// Answers only invalid arguments, with the text of tool_invocation_error. Throws all other
+  /// exceptions, also those of interceptors.
   [[nodiscard]] static tool_errors bad_calls();
   /// Answers nothing: every failure is thrown.
   [[nodiscard]] static tool_errors none();
@@ -216,11 +217,11 @@ public:
   /// Returns the answer to the failure `e`; nullopt if the failure must be thrown.
   [[nodiscard]] std::optional<std::string> answer(const std::exception& e) const;
   /// Returns the answer to the exception `e` of an interceptor, whatever its class; nullopt only
-  /// for none().
+  /// for none(), and for exceptions that bad_calls() does not answer.
   [[nodiscard]] std::optional<std::string> answer_any(const std::exception& e) const;
 
 private:
-  enum class kind : std::uint8_t { plain, all, text, types, function, none };
+  enum class kind : std::uint8_t { plain, all, text, types, function, bad_calls, none };
   [[nodiscard]] std::string words(const std::exception& e) const;
 
   kind kind_ = kind::plain;
@@ -281,7 +282,7 @@ struct tool_node_options {
   std::optional<std::size_t> calls_at_once{};
   std::vector<tool_limit> limits{}; ///< limits of single tools, in addition to calls_at_once
   /// Wraps every call; may be empty. Its exceptions are answered, whatever their class, except with
-  /// tool_errors::none() or if is_unavailable() is true.
+  /// tool_errors::none() or bad_calls(), or if is_unavailable() is true.
   tool_interceptor wrap_call{};
   /// Returns the answer to a call that has already run (see agent_options::early_tools), or null to
   /// run the call. Used by run_each() and run() of an input. May be empty.

@@ -119,10 +119,16 @@ BOOST_AUTO_TEST_CASE(exception_of_tool_becomes_error_message) {
 BOOST_AUTO_TEST_CASE(bad_calls_policy_answers_only_invalid_calls) {
   auto options = tool_node_options{};
   options.errors = tool_errors::bad_calls();
-  const auto node = tool_node{{throwing()}, options};
-  BOOST_CHECK_THROW(call(node, "throwing", {{"text", "broken"}}), std::runtime_error);
-  BOOST_TEST(call(node, "throwing", {{"text", 3}}).is_error);
-  BOOST_TEST(call(node, "unknown", {}).is_error);
+  for (const auto is_wrapped : {false, true}) {
+    if (is_wrapped)
+      options.wrap_call = [](tool_request request, const tool_execute& execute) {
+        return execute(std::move(request));
+      };
+    const auto node = tool_node{{throwing()}, options};
+    BOOST_CHECK_THROW(call(node, "throwing", {{"text", "broken"}}), std::runtime_error);
+    BOOST_TEST(call(node, "throwing", {{"text", 3}}).is_error);
+    BOOST_TEST(call(node, "unknown", {}).is_error);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(error_policy_applies_to_argument_struct) {
