@@ -6,7 +6,6 @@
 
 #include <superstep/agents/prebuilt_middleware.hpp>
 
-#include <set>
 #include <string_view>
 #include <vector>
 
@@ -49,19 +48,10 @@ message refusal(const tool_call& call, const std::string& tool) {
   return failed_call(call, std::move(text));
 }
 
-/// Throws if other tools have unanswered calls as well. The run cannot end while they are open.
-void check_others(const std::vector<const tool_call*>& open, const std::string& tool) {
-  auto names = std::set<std::string>{};
-  for (const auto* call : open)
-    if (!tool.empty() && call->name != tool)
-      names.insert(call->name);
-  if (names.empty())
-    return;
-  auto text = std::string{};
-  for (const auto& name : names)
-    text += (text.empty() ? "" : ", ") + name;
-  throw std::logic_error{"Cannot end execution with other tool calls pending. Found calls to: " +
-                         text + ". Use at_limit::proceed or at_limit::fail instead."};
+/// Returns the answer to a call within the limit that does not run because the run ends.
+message not_run(const tool_call& call) {
+  return failed_call(call, "Execution stopped before this tool call could run because another tool "
+                           "call in the same batch exceeded the limit.");
 }
 
 } // namespace
@@ -129,31 +119,29 @@ limit_step after_model(const tool_call_limit_options& options, const call_counts
     return out;
   // Other middleware may have answered calls. They are counted, but have no second answer.
   const auto answered = answered_calls(messages, position + 1);
-  auto open = std::vector<const tool_call*>{};
+  auto others = std::vector<const tool_call*>{}; // open calls that the limit does not refuse
   const auto key = key_of(options);
   auto thread = count_of(counts.thread, key);
   auto run = count_of(counts.run, key);
   auto refused = std::vector<const tool_call*>{}; // those without an answer
   auto tried = std::int64_t{0};
-  auto counted = false;
+  auto counted = std::int64_t{0};
   for (const auto& call : messages[position].tool_calls) {
-    const auto is_open = !is_answered(call, answered);
-    if (is_open)
-      open.push_back(&call);
-    if (!options.tool.empty() && call.name != options.tool)
-      continue;
-    counted = true;
-    if ((options.thread_max && thread + 1 > *options.thread_max) ||
-        (options.run_max && run + 1 > *options.run_max)) {
+    const auto is_counted = options.tool.empty() || call.name == options.tool;
+    const auto is_refused =
+        is_counted && ((options.thread_max && thread + 1 > *options.thread_max) ||
+                       (options.run_max && run + 1 > *options.run_max));
+    if (!is_answered(call, answered))
+      (is_refused ? refused : others).push_back(&call);
+    if (is_refused) {
       ++tried;
-      if (is_open)
-        refused.push_back(&call);
-    } else {
+    } else if (is_counted) {
       ++thread;
       ++run;
+      ++counted;
     }
   }
-  if (!counted)
+  if (counted + tried == 0)
     return out;
   // The thread's count has only calls that were made; the run's count also has refused calls.
   // LangChain counts in the same way.
@@ -164,16 +152,16 @@ limit_step after_model(const tool_call_limit_options& options, const call_counts
     return out;
   if (options.then == at_limit::fail)
     throw call_limit_error{exceeded(thread + tried, run + tried, options)};
+  for (const auto* call : refused)
+    out.messages.push_back(refusal(*call, options.tool));
   if (options.then == at_limit::finish) {
-    check_others(open, options.tool);
-    // No call of this answer will run, so each open call gets its answer here.
-    for (const auto* call : open)
-      out.messages.push_back(refusal(*call, options.tool));
+    // No call of this answer runs, so the other calls get an answer too, and the thread does not
+    // count them.
+    for (const auto* call : others)
+      out.messages.push_back(not_run(*call));
     out.messages.push_back(ai_message(exceeded(thread + tried, run + tried, options)));
+    out.counts->thread[key] = thread - counted;
     out.to = jump::finish;
-  } else {
-    for (const auto* call : refused)
-      out.messages.push_back(refusal(*call, options.tool));
   }
   return out;
 }

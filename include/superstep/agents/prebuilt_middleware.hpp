@@ -65,7 +65,7 @@ BOOST_DESCRIBE_STRUCT(call_counts, (), (thread, run))
 /// The reaction to a run that reaches a limit.
 enum class at_limit : std::uint8_t {
   proceed, ///< further tool calls are answered with an error, and the model continues without them
-  finish,  ///< the run ends with a message that names the limit
+  finish,  ///< the run ends with a message that names the limit; open tool calls do not run
   fail,    ///< the run fails with call_limit_error
 };
 
@@ -173,8 +173,7 @@ model_call_limit(model_call_limit_options options) {
 /// Makes a middleware that limits the number of calls of all tools or of one tool. Calls beyond the
 /// limit are not made. May be called from any thread.
 /// @tparam Member the field of the state, of type call_counts, that stores the counts
-/// @param options at_limit::finish for one tool fails a run with std::logic_error if the same
-/// answer calls other tools, because their calls would stay unanswered
+/// @param options see tool_call_limit_options
 /// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument for options without a maximum
 ///

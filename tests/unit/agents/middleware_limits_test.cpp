@@ -88,20 +88,23 @@ BOOST_AUTO_TEST_CASE(tool_calls_above_limit_get_error_answers) {
 }
 
 BOOST_AUTO_TEST_CASE(tool_limit_answers_open_calls_and_ends_run) {
-  const auto ended = run(limited({calling_all({"echo", "shout"}), ai_message("never")},
-                                 tool_call_limit<&desk::calls>({{}, 1, {}, at_limit::finish})));
-  BOOST_TEST(why(ended) == "");
-  BOOST_TEST(said(ended) == "question\n\n"
-                            "Tool call limit exceeded. Do not make additional tool calls.\n"
-                            "Tool call limit exceeded. Do not make additional tool calls.\n"
-                            "Tool call limit reached: thread limit exceeded (2/1 calls).");
-}
-
-BOOST_AUTO_TEST_CASE(tool_limit_with_other_pending_calls_fails_run) {
-  const auto ended = run(limited({calling_all({"echo", "echo", "shout"})},
-                                 tool_call_limit<&desk::calls>({"echo", {}, 1, at_limit::finish})));
-  BOOST_TEST(why(ended).find("Cannot end execution with other tool calls pending. Found calls to: "
-                             "shout.") != std::string::npos);
+  const auto stopped = std::string{"Execution stopped before this tool call could run because "
+                                   "another tool call in the same batch exceeded the limit.\n"};
+  const auto all = run(limited({calling_all({"echo", "shout"}), ai_message("never")},
+                               tool_call_limit<&desk::calls>({{}, 1, {}, at_limit::finish})));
+  BOOST_TEST(why(all) == "");
+  BOOST_TEST(said(all) == "question\n\n"
+                          "Tool call limit exceeded. Do not make additional tool calls.\n" +
+                              stopped +
+                              "Tool call limit reached: thread limit exceeded (2/1 calls).");
+  BOOST_TEST(all.state.calls.thread.at("tools") == 0); // no call was made
+  BOOST_TEST(all.state.calls.run.at("tools") == 2);
+  const auto one = run(limited({calling_all({"echo", "echo", "shout"}), ai_message("never")},
+                               tool_call_limit<&desk::calls>({"echo", {}, 1, at_limit::finish})));
+  BOOST_TEST(why(one) == "");
+  BOOST_TEST(said(one) == "question\n\nTool call limit exceeded. Do not call 'echo' again.\n" +
+                              stopped + stopped +
+                              "'echo' tool call limit reached: run limit exceeded (2/1 calls).");
 }
 
 BOOST_AUTO_TEST_CASE(run_fails_at_tool_call_limit_if_configured) {
@@ -144,12 +147,13 @@ BOOST_AUTO_TEST_CASE(rejected_calls_have_no_second_answer_at_tool_limit) {
   options.middleware.push_back(human_in_the_loop(std::move(which)));
   auto talk = conversation{std::move(options)};
   static_cast<void>(talk.say("question"));
-  // The rejected call of another tool is not open, so the run can end.
+  // The rejected call of another tool is not open, so it gets no second answer.
   const auto ended = talk.answer(parse_json(R"({"type":"ignore","args":"no"})").value());
   BOOST_TEST(why(ended) == "");
   BOOST_TEST(said(ended) == "question\n\nno\n"
                             "Tool call limit exceeded. Do not call 'echo' again.\n"
-                            "Tool call limit exceeded. Do not call 'echo' again.\n"
+                            "Execution stopped before this tool call could run because another "
+                            "tool call in the same batch exceeded the limit.\n"
                             "'echo' tool call limit reached: run limit exceeded (2/1 calls).");
 }
 
