@@ -36,12 +36,10 @@ bool is_worth_it(const std::exception_ptr& failure) {
   }
 }
 
-/// Whether another attempt is made after this failure.
-bool goes_on(const retry_options& options, const std::exception_ptr& failure,
-             std::uint32_t attempt) {
-  const auto& policy = options.policy;
-  return attempt < policy.max_attempts && !is_broken_off(failure) && !is_unavailable(failure) &&
-         (policy.retry_on ? policy.retry_on(failure) : is_worth_it(failure));
+/// Whether a failure of this kind may be repeated.
+bool is_repeatable(const retry_options& options, const std::exception_ptr& failure) {
+  return !is_broken_off(failure) && !is_unavailable(failure) &&
+         (options.policy.retry_on ? options.policy.retry_on(failure) : is_worth_it(failure));
 }
 
 std::chrono::milliseconds rest_after(const retry_options& options, std::uint32_t attempt,
@@ -92,7 +90,9 @@ task<message> ask_again(retry_options_ptr options, model_call call, model_ask as
     } catch (...) { // co_await is not allowed in a handler, so the wait is below
       failure = std::current_exception();
     }
-    if (!goes_on(*options, failure, attempt))
+    if (!is_repeatable(*options, failure))
+      std::rethrow_exception(failure);
+    if (attempt >= options->policy.max_attempts)
       break;
     auto rest = sleep_for{rest_after(*options, attempt, rt.config().run_id)};
     co_await rest;
@@ -121,7 +121,10 @@ task<tool_answer> run_again(retry_options_ptr options, tool_request request, too
     } catch (...) { // co_await is not allowed in a handler, so the wait is below
       failure = std::current_exception();
     }
-    if (!goes_on(*options, failure, attempt))
+    const auto can_repeat = is_repeatable(*options, failure);
+    if (!can_repeat && options->policy.retry_on)
+      std::rethrow_exception(failure);
+    if (!can_repeat || attempt >= options->policy.max_attempts)
       break;
     auto rest = sleep_for{rest_after(*options, attempt, request.call.id)};
     co_await rest;

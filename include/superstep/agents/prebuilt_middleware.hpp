@@ -306,9 +306,11 @@ struct pii_options {
 /// Options of model_retry() and tool_retry(): selects the failed calls that are repeated, and the
 /// reaction to the failure of the last attempt.
 struct retry_options {
-  /// Number of attempts and the waits between them. If retry_on is empty, a failure is repeated if
-  /// is_worth_a_retry() accepts it. An error with a code (std::system_error), such as one of a
-  /// model, must also be accepted by is_worth_another_try().
+  /// Number of attempts and the waits between them. A failure that retry_on excludes is thrown at
+  /// once. If retry_on is empty, a failure is repeated if is_worth_a_retry() accepts it. An error
+  /// with a code (std::system_error), such as one of a model, must also be accepted by
+  /// is_worth_another_try(). Other failures of a model are then thrown at once, for example a wrong
+  /// API key. Those of a tool are treated like the failure of the last attempt.
   retry_policy policy{.max_attempts = 3,
                       .initial_interval = std::chrono::milliseconds{1'000},
                       .backoff_factor = 2.0,
@@ -317,7 +319,9 @@ struct retry_options {
                       .retry_on = {}};
   /// Whether the failure of the last attempt is thrown. If not, a text about it becomes the answer
   /// of the model or the tool. Shortages of the machine, broken answers, and failures of calls that
-  /// request a structured response are always thrown.
+  /// request a structured response are always thrown. A thrown failure of a tool fails the run only
+  /// if the agent's tools are a tool_node with tool_errors::none() or bad_calls(). With a list of
+  /// tools, the model reads the error.
   bool then_throw = false;
   /// Returns the text that replaces the answer. Empty: the text contains the number of attempts and
   /// the error. Called by any number of runs at once.
