@@ -139,6 +139,11 @@ json::value agent_front<json::value>::seen_by_prompt(const json::value& state,
   return seen;
 }
 
+bool agent_front<json::value>::contains_response(const json::value& state) {
+  const auto* response = state.as_object().if_contains(response_key);
+  return response != nullptr && !response->is_null();
+}
+
 void agent_front<json::value>::set_response(update& to, json::value response) {
   to[response_key] = std::move(response);
 }

@@ -145,6 +145,7 @@ struct agent_front<json::value> : agent_access<json::value> {
   static std::uint32_t turn(const json::value& state);
   static bool is_unchecked(const json::value&) noexcept { return true; }
   static json::value seen_by_prompt(const json::value& state, const message_list& chosen);
+  static bool contains_response(const json::value& state);
   static void set_response(update& to, json::value response);
   static std::uint32_t answers_to_count(const json::value&) noexcept { return 0; }
   static void count_answer(update&, const token_usage*, std::uint32_t) noexcept {}

@@ -262,6 +262,17 @@ BOOST_AUTO_TEST_CASE(return_direct_tool_ends_loop_when_called_alone) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(run_without_response_does_not_return_an_earlier_one) {
+  auto options =
+      design(scripted({ai_message(R"({"city":"Oslo"})"), calling("echo", "c1"), ai_message("{}")}));
+  options.return_direct = {"echo"};
+  options.response = response_format{{{"type", "object"}, {"title", "Answer"}}};
+  auto talk = conversation{std::move(options)};
+  BOOST_TEST(to_text(talk.say("one").state.structured_response) == R"({"city":"Oslo"})");
+  BOOST_TEST(talk.say("two").state.structured_response.is_null());
+  BOOST_TEST(to_text(talk.say("three").state.structured_response) == "{}");
+}
+
 BOOST_AUTO_TEST_CASE(structured_response_is_parsed_from_final_answer) {
   const auto model = scripted({calling("echo", "c1"), ai_message(R"({"city":"Oslo"})")});
   auto options = design(model);

@@ -231,6 +231,8 @@ private:
   /// @param tokens the token counts, if they are not those of the answer; otherwise null
   static update written(const core& agent, react::answer_ptr answer, const token_usage* tokens,
                         std::uint32_t answers_to_count, const runtime& rt) {
+    else if (front::contains_response(state)) // of an earlier turn: this one may end without any
+      front::set_response(out, nullptr);
     const auto steps_left =
         agent.ends_politely ? rt.remaining_steps() : std::numeric_limits<std::int64_t>::max();
     auto out = update{};

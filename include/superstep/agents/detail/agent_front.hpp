@@ -55,6 +55,13 @@ struct agent_front : agent_access<State> {
     seen.messages = chosen;
     return seen;
   }
+  /// Whether the state contains a structured response.
+  static bool contains_response(const State& state) {
+    if constexpr (has_response)
+      return !state.structured_response.is_null();
+    else
+      return false;
+  }
   /// Writes the structured response, if the state has a field for it.
   static void set_response(update& to, json::value response) {
     if constexpr (has_response)
