@@ -517,8 +517,9 @@ struct agent_options {
   react_version version = react_version::v2;     ///< shape of the loop
   agent_rules rules = agent_rules::create_agent; ///< LangChain's or LangGraph's rules
   /// Answers tool calls with unreadable arguments with an error and calls the model again. If
-  /// false, such calls stay in the message as in LangGraph, and the agent ends if there are no
-  /// other calls.
+  /// false, such calls stay in the message without an answer, and the agent ends if there are no
+  /// other calls. Under the rules of create_agent(), later requests contain errors as their
+  /// answers.
   bool answer_invalid_calls = false;
   /// Whether the agent applies the agent_context of its runs.
   bool follows_context = true;

@@ -262,6 +262,27 @@ BOOST_AUTO_TEST_CASE(return_direct_tool_ends_loop_when_called_alone) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(request_answers_earlier_calls_that_could_not_be_parsed) {
+  auto broken = ai_message("");
+  broken.invalid_tool_calls = {{"c2", "echo", "{\"text", "not complete"}};
+  auto half = calling("echo", "c1");
+  half.invalid_tool_calls = broken.invalid_tool_calls;
+  for (const auto& first : {broken, half}) { // without and with another call that runs
+    const auto model = scripted({first, ai_message("done")});
+    auto talk = conversation{design(model)};
+    static_cast<void>(talk.say("question"));
+    const auto ended = talk.say("again");
+    BOOST_TEST(why(ended) == "");
+    BOOST_TEST(ended.state.messages.back().content == "done");
+    const auto request = model->asked().back();
+    BOOST_REQUIRE(request.messages.size() > 3U);
+    BOOST_TEST(request.messages[2].tool_call_id == "c2");
+    BOOST_TEST(request.messages[2].is_error);
+    BOOST_TEST(request.messages[2].content.find("not complete") != std::string::npos);
+    BOOST_TEST(ended.state.messages[2].tool_call_id != "c2"); // the state is not changed
+  }
+}
+
 BOOST_AUTO_TEST_CASE(run_without_response_does_not_return_an_earlier_one) {
   auto options =
       design(scripted({ai_message(R"({"city":"Oslo"})"), calling("echo", "c1"), ai_message("{}")}));

@@ -36,6 +36,7 @@ struct agent_core {
   bool prompts_separate = false;          // whether the separate call gets the agent's prompt
   bool ends_politely;   // whether a run without remaining steps ends with an apology
   bool answers_invalid; // see agent_options::answer_invalid_calls
+  bool repairs_history; // whether requests get answers to earlier calls that could not be parsed
   bool follows_context; // see agent_options::follows_context
 
   using ptr = std::shared_ptr<const agent_core>;
@@ -46,7 +47,8 @@ struct agent_core {
       : name{o.name}, model{o.model.object()}, choose_model{o.model.choose()},
         prompt{std::move(o.prompt)}, return_direct{o.return_direct.begin(), o.return_direct.end()},
         ends_politely{o.rules == agent_rules::create_react_agent},
-        answers_invalid{o.answer_invalid_calls}, follows_context{o.follows_context} {
+        answers_invalid{o.answer_invalid_calls},
+        repairs_history{o.rules == agent_rules::create_agent}, follows_context{o.follows_context} {
     const auto has_late_hook =
         o.post_model_hook ||
         std::ranges::any_of(o.middleware, [](const auto& m) { return bool{m.after_model}; });
@@ -66,6 +68,12 @@ struct agent_core {
     if (binds_tools || (!wraps.empty() && model))
       return definitions;
     return wraps.empty() ? nullptr : bound_tools(chosen);
+  }
+  /// Returns the messages that the model reads. Providers reject a history in which a call has no
+  /// answer, also if its arguments could not be parsed.
+  [[nodiscard]] message_list repaired(message_list messages) const {
+    return repairs_history ? react::answer_invalid_calls(std::move(messages), *tools)
+                           : std::move(messages);
   }
   /// Returns the options of the run's caller for this agent; null if there are none.
   [[nodiscard]] react::context_ptr context_of(const runtime& rt) const {
@@ -140,7 +148,7 @@ struct agent_turns {
   /// The body of the model's node: calls the model and returns the writes for its answer.
   static task<update> ask(core_ptr agent, const State& state, runtime rt) {
     auto turn = react::model_turn{};
-    turn.messages = front::chosen(state);
+    turn.messages = agent->repaired(front::chosen(state));
     react::check_history(turn.messages, front::is_unchecked(state));
     turn.turn = front::turn(state);
     turn.model = agent->model;
@@ -176,7 +184,7 @@ struct agent_turns {
     auto choosing = core::choose(agent, state, rt);
     auto turn = react::model_turn{};
     turn.model = co_await choosing;
-    turn.messages = front::messages(state);
+    turn.messages = agent->repaired(front::messages(state));
     turn.turn = front::turn(state);
     if (agent->prompts_separate) {
       turn.system = agent->prompt.system();
@@ -223,6 +231,8 @@ private:
     auto out = written(*agent, react::as_answer(std::move(got.answer)), &got.usage, answers, rt);
     if (got.has_value)
       front::set_response(out, std::move(got.value));
+    else if (front::contains_response(state)) // of an earlier turn: this one may end without any
+      front::set_response(out, nullptr);
     co_return out;
   }
 
@@ -231,8 +241,6 @@ private:
   /// @param tokens the token counts, if they are not those of the answer; otherwise null
   static update written(const core& agent, react::answer_ptr answer, const token_usage* tokens,
                         std::uint32_t answers_to_count, const runtime& rt) {
-    else if (front::contains_response(state)) // of an earlier turn: this one may end without any
-      front::set_response(out, nullptr);
     const auto steps_left =
         agent.ends_politely ? rt.remaining_steps() : std::numeric_limits<std::int64_t>::max();
     auto out = update{};
