@@ -69,6 +69,15 @@ sent_calls next_calls(const exits& from, sent_calls pending) {
   return next;
 }
 
+/// Returns the name of the tool whose result answers a call of the latest AI message. Interceptors
+/// may pass a call on to another tool. Without a named result it is the tool that the model called.
+const std::string& executed_tool(const message_list& messages, const tool_call& call) {
+  for (auto i = messages.size(); i > 0 && messages[i - 1].type != message_type::ai; --i)
+    if (const auto& m = messages[i - 1]; m.tool_call_id == call.id && !m.name.empty())
+      return m.name;
+  return call.name;
+}
+
 } // namespace
 
 tool_errors errors_outside() {
@@ -170,7 +179,7 @@ continuation continue_after_tools(const exits& from, const message_list& message
   const auto* last = last_ai_message(messages);
   const auto ends = last != nullptr && !last->tool_calls.empty() &&
                     std::ranges::all_of(last->tool_calls, [&](const auto& call) {
-                      return return_direct.contains(call.name);
+                      return return_direct.contains(executed_tool(messages, call));
                     });
   return {ends ? from.end : from.model};
 }

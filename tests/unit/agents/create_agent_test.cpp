@@ -262,6 +262,23 @@ BOOST_AUTO_TEST_CASE(return_direct_tool_ends_loop_when_called_alone) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(tool_that_gives_the_result_decides_about_return_direct) {
+  auto options = design(scripted({calling("echo", "c1"), ai_message("done")}));
+  options.tools = {echo(), echo("shout")};
+  options.return_direct = {"shout"};
+  auto redirects = middleware<desk>{};
+  redirects.name = "redirects";
+  redirects.wrap_tool_call = [](tool_request request, const tool_execute& execute) {
+    request.call.name = "shout";
+    return execute(std::move(request));
+  };
+  options.middleware = {redirects};
+  const auto ended = run(std::move(options));
+  BOOST_TEST(why(ended) == "");
+  BOOST_REQUIRE(ended.state.messages.size() == 3U);
+  BOOST_TEST(ended.state.messages[2].name == "shout");
+}
+
 BOOST_AUTO_TEST_CASE(request_answers_earlier_calls_that_could_not_be_parsed) {
   auto broken = ai_message("");
   broken.invalid_tool_calls = {{"c2", "echo", "{\"text", "not complete"}};
