@@ -88,7 +88,9 @@ struct kind_of_pii {
 };
 constexpr auto kinds = std::array{
     kind_of_pii{"email", R"([A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}\b)", takes_all},
-    kind_of_pii{"credit_card", R"(\b\d{4}[\s-]?\d{4}[\s-]?\d{4}[\s-]?\d{4}\b)", passes_luhn},
+    // \p{Z}: spaces outside of ASCII, such as the no-break space of web pages
+    kind_of_pii{"credit_card", R"(\b\d{4}[\s\p{Z}-]?\d{4}[\s\p{Z}-]?\d{4}[\s\p{Z}-]?\d{4}\b)",
+                passes_luhn},
     kind_of_pii{"ip", R"(\b(?:[0-9]{1,3}\.){3}[0-9]{1,3}\b)", is_address},
     kind_of_pii{"mac_address", R"(\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b)", takes_all},
     kind_of_pii{"url",

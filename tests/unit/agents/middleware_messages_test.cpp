@@ -272,6 +272,7 @@ const auto pii_cases = std::vector<pii_case>{
     {"credit_card", mask, "4111111111111111", "************1111"},
     {"credit_card", mask, "4111-1111-1111-1111", "****-****-****-1111"},
     {"credit_card", mask, "4111 1111 1111 1111", "**** **** **** 1111"},
+    {"credit_card", redact, "4111\u00a01111\u00a01111\u00a01111", "[REDACTED_CREDIT_CARD]"},
     {"credit_card", redact, "4111111111111112 fails the check", "4111111111111112 fails the check"},
     {"ip", redact, "from 10.0.0.255", "from [REDACTED_IP]"},
     {"ip", mask, "192.168.1.7", "*.*.*.7"},
