@@ -78,8 +78,8 @@ void report_rejected(const agent_context& asked, std::uint32_t turn, const std::
 
 } // namespace
 
-response_reader::response_reader(response_format format, bool continues_invalid)
-    : format_{std::move(format)}, continues_invalid_{continues_invalid},
+response_reader::response_reader(response_format format, bool is_separate, bool continues_invalid)
+    : format_{std::move(format)}, is_separate_{is_separate}, continues_invalid_{continues_invalid},
       checks_{compiled(format_)} {
   auto schema = schema_of(format_);
   auto strict = strict_form(schema);
@@ -114,7 +114,7 @@ void response_reader::prepare(model_call& call) const {
 }
 
 bool response_reader::is_response(const message& answer) const noexcept {
-  return tool_ ||
+  return tool_ || is_separate_ ||
          (answer.tool_calls.empty() && (answer.invalid_tool_calls.empty() || !continues_invalid_));
 }
 
@@ -127,7 +127,8 @@ result<json::value> response_reader::parse(const message& answer) const {
     const auto text = text_of(answer);
     auto parsed = parse_json(without_fence(text));
     if (!parsed || !parsed->is_object())
-      return invalid(text.empty() ? "the answer is empty"
+      return invalid(text.empty() ? (answer.tool_calls.empty() ? "the answer is empty"
+                                                               : "the answer calls a tool")
                                   : fmt::format("the answer is not {}; it begins: {}",
                                                 parsed ? "a JSON object" : "valid JSON",
                                                 utf8_prefix(text, excerpt_size)));

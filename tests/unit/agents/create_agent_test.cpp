@@ -311,6 +311,23 @@ BOOST_AUTO_TEST_CASE(run_without_response_does_not_return_an_earlier_one) {
   BOOST_TEST(to_text(talk.say("three").state.structured_response) == "{}");
 }
 
+BOOST_AUTO_TEST_CASE(tool_call_in_place_of_separate_response_is_invalid) {
+  for (const auto retries : {0U, 1U}) {
+    const auto model =
+        scripted({ai_message("done"), calling("echo", "c1"), ai_message(R"({"city":"Oslo"})")});
+    auto options = design(model);
+    options.response = response_format{{{"type", "object"}, {"title", "Answer"}}};
+    options.response->request = response_request::separate;
+    options.response->retries = retries;
+    const auto ended = run(std::move(options));
+    BOOST_TEST((why(ended) == "") == (retries == 1U));
+    if (retries == 0U)
+      BOOST_TEST(why(ended).find("the answer calls a tool") != std::string::npos, why(ended));
+    else
+      BOOST_TEST(to_text(ended.state.structured_response) == R"({"city":"Oslo"})");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(structured_response_is_parsed_from_final_answer) {
   const auto model = scripted({calling("echo", "c1"), ai_message(R"({"city":"Oslo"})")});
   auto options = design(model);

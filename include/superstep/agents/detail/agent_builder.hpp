@@ -104,8 +104,8 @@ private:
   void set_reader(agent_core<State>& core) const {
     if (!asks_response_after())
       react::check_response_in_answer(*options_.response, options_.rules, has_tools());
-    auto reader = std::make_shared<const react::response_reader>(*options_.response,
-                                                                 options_.answer_invalid_calls);
+    auto reader = std::make_shared<const react::response_reader>(
+        *options_.response, asks_response_after(), options_.answer_invalid_calls);
     core.prompts_separate = options_.response->request == response_request::separate;
     (asks_response_after() ? core.separate : core.in_answer) = std::move(reader);
   }

@@ -35,13 +35,16 @@ private:
 class response_reader {
 public:
   /// Throws compile_error if the schema is invalid, or if it must be strict and cannot be.
+  /// @param is_separate whether the response is requested in a call of its own, which offers no
+  /// tools; see is_response()
   /// @param continues_invalid whether the agent answers invalid tool calls and calls the model
   /// again
-  explicit response_reader(response_format format, bool continues_invalid = false);
+  response_reader(response_format format, bool is_separate, bool continues_invalid);
 
   /// Adds the request for the response to a call.
   void prepare(model_call& call) const;
-  /// Whether an answer contains a response, and not calls of the agent's tools.
+  /// Whether an answer contains a response, and not calls of the agent's tools. The answer of a
+  /// separate call always does, so calls in it are invalid.
   [[nodiscard]] bool is_response(const message& answer) const noexcept;
   /// Returns the response in an answer. The response of structured_method::tool_call becomes the
   /// text of the answer, and its call is removed.
@@ -60,6 +63,7 @@ private:
   [[nodiscard]] result<json::value> parse(const message& answer) const;
 
   response_format format_;
+  bool is_separate_;
   bool continues_invalid_;
   std::shared_ptr<const answer_schema> schema_;
   argument_schema checks_;
