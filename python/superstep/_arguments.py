@@ -6,7 +6,7 @@ from __future__ import annotations
 import enum
 import types
 import typing
-from typing import Any, Callable
+from typing import Any, Callable, Collection
 
 from ._hints import adapter_of, is_typed_dict, parts_of
 
@@ -218,13 +218,18 @@ def converting(
     function: Callable[..., Any],
     converters: dict[str, Converter],
     defaults: dict[str, Callable[[], Any]],
+    bound: Collection[str],
 ) -> Callable[..., Any]:
     """Returns a function that converts its arguments and calls another.
 
-    ``defaults`` makes the values of arguments that are missing.
+    ``defaults`` makes the values of arguments that are missing. ``bound`` are the arguments that the
+    program has chosen: a call that names one raises TypeError.
     """
 
     def call(**given: Any) -> Any:
+        for name in bound:
+            if name in given:
+                raise TypeError(f"unexpected argument '{name}'")
         for name, convert in converters.items():
             if name in given:
                 try:

@@ -51,10 +51,11 @@ class Tool(Generic[P, R]):
         self.takes_runtime = takes_runtime
         self._hints = _hints_of(function) if hints is None else hints
         converters, defaults = converters_of(self._hints), _defaults_of(function)
+        bound = _bound_of(function)
         #: What a call of the model calls, with JSON values.
         self._callable = function
-        if converters or defaults:
-            self._callable = converting(function, converters, defaults)
+        if converters or defaults or bound:
+            self._callable = converting(function, converters, defaults, bound)
         self.effects = effects
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -184,11 +185,16 @@ def _parameters_of(
     return out, "runtime" in parameters
 
 
+def _bound_of(function: Callable[..., Any]) -> set[str]:
+    """Returns the names of the parameters that a ``partial`` has bound by keyword."""
+    return set(function.keywords) if isinstance(function, functools.partial) else set()
+
+
 def _given_by_model(function: Callable[..., Any]) -> dict[str, Any]:
     """Returns the named parameters of a function that no ``partial`` has bound, with ``runtime``."""
     import inspect
 
-    bound = function.keywords if isinstance(function, functools.partial) else {}
+    bound = _bound_of(function)
     return {
         name: parameter
         for name, parameter in inspect.signature(function).parameters.items()

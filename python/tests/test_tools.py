@@ -287,6 +287,23 @@ def test_objects_and_partial_functions_are_tools() -> None:
         ss.tool(Counter())
 
 
+def test_model_cannot_replace_bound_arguments() -> None:
+    def pay(account: str, amount: int = 1) -> str:
+        return f"{amount} from {account}"
+
+    def pay_more(account: str, **more: Any) -> str:
+        return f"{more} from {account}"
+
+    async def pay_later(account: str) -> str:
+        return f"from {account}"
+
+    for function in (pay, pay_more, pay_later):
+        for bound in (functools.partial(function, account="12"), functools.partial(function, "12")):
+            assert "from 12" in called_with(ss.tool(bound), {})
+            answer = called_with(ss.tool(bound), {"account": "34"})
+            assert answer.startswith("Error: TypeError") and "argument 'account'" in answer
+
+
 class Tree(TypedDict):
     children: "list[Tree]"
 
