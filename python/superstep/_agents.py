@@ -297,7 +297,7 @@ class Agent(_runs.Compiled[Input, AgentResult]):
 
     async def amap(
         self,
-        rows: Sequence[Any],
+        rows: Iterable[Any],
         *,
         question: str | None = None,
         concurrency: int = 256,
@@ -306,6 +306,7 @@ class Agent(_runs.Compiled[Input, AgentResult]):
         **options: Any,
     ) -> list[Row]:
         """Runs the agent for each row like map(), for coroutines; returns all outcomes in order."""
+        rows = list(rows)
         outcomes = await self._aeach(
             rows,
             concurrency,

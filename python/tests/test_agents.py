@@ -97,6 +97,14 @@ def test_map_yields_every_row_once(script: str) -> None:
     assert columns["status"] == "finished" and columns["tool_calls"] == 1 and columns["error"] == ""
 
 
+def test_amap_reads_any_iterable(script: str) -> None:
+    agent = ss.create_agent(script, [weather])
+    rows = ({"question": f"in City{i}"} for i in range(20))
+    outcomes = asyncio.run(agent.amap(rows, question="question"))
+    assert [o.answer for o in outcomes] == [f"It is sunny in City{i}." for i in range(20)]
+    assert outcomes[3].row == {"question": "in City3"}
+
+
 def test_map_yields_a_row_while_all_others_wait() -> None:
     others = threading.Event()
 
