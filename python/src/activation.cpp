@@ -162,8 +162,10 @@ void activation::complete(nb::handle result, nb::handle failure) {
 std::exception_ptr activation::failure_of(nb::handle exception) const {
   if (auto original = original_of(exception))
     return original;
+  if (!is_of_tool())
+    return failure_of_node(exception);
   auto made = std::make_exception_ptr(python_failure{exception});
-  if (!is_of_tool() || PyObject_IsInstance(exception.ptr(), PyExc_Exception) == 1)
+  if (PyObject_IsInstance(exception.ptr(), PyExc_Exception) == 1)
     return made;
   try {
     try {

@@ -143,6 +143,13 @@ reducer_failure::reducer_failure(nb::handle exception, const std::string& channe
   add_note(exception, "in the reducer of '" + channel + '\'');
 }
 
+std::exception_ptr failure_of_node(nb::handle exception) {
+  auto* const of = exception.ptr();
+  if (PyObject_IsInstance(of, PyExc_Exception) == 1 || is_of(of, "asyncio", "CancelledError"))
+    return std::make_exception_ptr(python_failure{exception});
+  return std::make_exception_ptr(exit_failure{exception});
+}
+
 nb::object python_failure::take() const {
   auto out = exception_ ? nb::object(nb::borrow(exception_.get())) : nb::object{};
   exception_.clear();

@@ -42,6 +42,16 @@ public:
   reducer_failure(nb::handle exception, const std::string& channel);
 };
 
+/// An exception that is not an Exception, such as SystemExit. It ends the run, as in LangGraph: it
+/// is for the program, and not for retry policies and error handlers.
+class exit_failure final : public python_failure, public superstep::detail::final_failure {
+public:
+  using python_failure::python_failure;
+};
+
+/// Returns the failure of a node that has raised an exception. The caller holds the GIL.
+[[nodiscard]] std::exception_ptr failure_of_node(nb::handle exception);
+
 /// Raises the failure of a run as an exception of Python: that of the node, with a note that names
 /// the node and the super-step, or superstep.RunError. The caller holds the GIL.
 [[noreturn]] void raise(const run_error& failed);

@@ -39,6 +39,41 @@ def test_exceptions_for_the_program_end_the_run(failure: BaseException, is_async
         wrapped.invoke("x")
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("failure", [SystemExit(3), KeyboardInterrupt(), GeneratorExit(), BaseException("b")])
+def test_exceptions_for_the_program_are_not_handled(failure: BaseException, is_async: bool) -> None:
+    calls: list[str] = []
+
+    def plain(state: Any) -> None:
+        calls.append("node")
+        raise failure
+
+    async def later(state: Any) -> None:
+        plain(state)
+
+    def handle(state: Any) -> dict[str, Any]:
+        calls.append("handler")
+        return {"x": "handled"}
+
+    retry = ss.RetryPolicy(initial_interval=0, jitter=False, retry_on=lambda e: True)
+    node = later if is_async else plain
+    inner = ss.Graph({"x": None}).add("n", node, retry=retry, on_error=handle).edge(ss.START, "n").compile()
+    outer = ss.Graph({"x": None}).add("g", inner, retry=retry, on_error=handle).edge(ss.START, "g").compile()
+    for graph in (inner, outer):
+        calls.clear()
+        with pytest.raises(type(failure)):
+            graph.invoke({})
+        assert calls == ["node"]
+
+
+def test_handler_of_a_node_that_cancels_itself_runs() -> None:
+    async def node(state: Any) -> None:
+        raise asyncio.CancelledError
+
+    graph = ss.Graph({"x": None}).add("n", node, on_error=lambda s: {"x": "handled"}).edge(ss.START, "n")
+    assert graph.compile().invoke({}) == {"x": "handled"}
+
+
 def test_other_exceptions_of_tools_are_answers() -> None:
     @ss.tool(name="t")
     def fails() -> str:
