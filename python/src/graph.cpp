@@ -173,7 +173,9 @@ void native_graph::channel(const std::string& name, nb::object reducer, nb::obje
                            bool has_initial) {
   auto of = graph_layout::entry{};
   of.name = name;
-  of.key = shared_object{nb::steal(PyUnicode_InternFromString(name.c_str()))};
+  auto* key = to_python(std::string_view{name}).release().ptr(); // which may contain a zero
+  PyUnicode_InternInPlace(&key);
+  of.key = shared_object{nb::steal(key)};
   of.rule = reducer.is_none() ? value_rule::last : value_rule::reduce;
   if (!reducer.is_none())
     of.reducer = std::make_shared<python_reducer>(python_reducer{keep(reducer), name});

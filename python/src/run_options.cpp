@@ -3,6 +3,7 @@
 #include "run_options.hpp"
 
 #include "activation.hpp"
+#include "api.hpp"
 #include "convert.hpp"
 #include "failure.hpp"
 #include "threads/thread_run.hpp"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -19,22 +21,30 @@ namespace superstep::python {
 
 namespace {
 
-std::int64_t read_integer(nb::handle from, const std::string& where, std::int64_t least) {
-  const auto value = PyLong_Check(from.ptr()) ? PyLong_AsLongLong(from.ptr()) : least - 1;
-  if (PyErr_Occurred())
-    PyErr_Clear();
-  if (value < least || value > 0xffff'ffffLL)
-    throw nb::value_error((where + " must be an int of at least " + std::to_string(least)).c_str());
-  return value;
+std::uint32_t read_count(nb::handle from, const std::string& where) {
+  constexpr auto most = std::numeric_limits<std::uint32_t>::max();
+  const auto is_int = PyLong_Check(from.ptr()) && !PyBool_Check(from.ptr());
+  const auto value = is_int ? PyLong_AsLongLong(from.ptr()) : 0;
+  PyErr_Clear(); // of an int of more than 64 bits
+  if (value < 1 || value > most)
+    throw nb::value_error((where + " must be an int of at least 1 and at most " +
+                           std::to_string(most) + ", not " + nb::repr(from).c_str())
+                              .c_str());
+  return static_cast<std::uint32_t>(value);
 }
 
 std::chrono::milliseconds read_seconds(nb::handle from, const std::string& where) {
-  const auto seconds = PyFloat_AsDouble(from.ptr());
-  if (PyErr_Occurred())
-    throw nb::python_error();
+  const auto seconds = PyBool_Check(from.ptr()) ? -1.0 : PyFloat_AsDouble(from.ptr());
+  if (PyErr_Occurred()) {
+    PyErr_Clear();
+    throw nb::type_error((where + " must be a number of seconds, not " + type_text(from)).c_str());
+  }
   constexpr auto longest = 49.0 * 24 * 3600;
   if (!(seconds > 0) || seconds > longest)
-    throw nb::value_error((where + " must be a number of seconds from 0 to 49 days").c_str());
+    throw nb::value_error((where +
+                           " must be a number of seconds, more than 0 and at most 49 days, not " +
+                           nb::repr(from).c_str())
+                              .c_str());
   return std::chrono::milliseconds{static_cast<std::int64_t>(seconds * 1000)};
 }
 
@@ -61,32 +71,24 @@ constexpr auto readers = std::to_array<std::pair<std::string_view, reader>>({
     {"thread_id", [](run_config& c, nb::handle v) { c.thread_id = text_of(v, "thread_id"); }},
     {"run_id", [](run_config& c, nb::handle v) { c.run_id = text_of(v, "run_id"); }},
     {"recursion_limit",
-     [](run_config& c, nb::handle v) {
-       c.recursion_limit = static_cast<std::uint32_t>(read_integer(v, "recursion_limit", 1));
-     }},
+     [](run_config& c, nb::handle v) { c.recursion_limit = read_count(v, "recursion_limit"); }},
     {"max_concurrency",
-     [](run_config& c, nb::handle v) {
-       c.max_concurrency = static_cast<std::uint32_t>(read_integer(v, "max_concurrency", 1));
-     }},
+     [](run_config& c, nb::handle v) { c.max_concurrency = read_count(v, "max_concurrency"); }},
     {"deadline", [](run_config& c, nb::handle v) { c.deadline = read_seconds(v, "deadline"); }},
     {"tags", [](run_config& c, nb::handle v) { c.tags = read_names(v, "tags"); }},
-    {"metadata",
-     [](run_config& c, nb::handle v) { c.metadata = to_json_object(v, "metadata"); }},
+    {"metadata", [](run_config& c, nb::handle v) { c.metadata = to_json_object(v, "metadata"); }},
     {"configurable",
      [](run_config& c, nb::handle v) { c.configurable = to_json_object(v, "configurable"); }},
-    {"durability", [](run_config& c, nb::handle v) { thread_of(c).durability = read_durability(v); }},
+    {"durability",
+     [](run_config& c, nb::handle v) { thread_of(c).durability = read_durability(v); }},
     {"checkpoint_id",
-     [](run_config& c, nb::handle v) {
-       thread_of(c).checkpoint_id = text_of(v, "checkpoint_id");
-     }},
+     [](run_config& c, nb::handle v) { thread_of(c).checkpoint_id = text_of(v, "checkpoint_id"); }},
     {"interrupt_before",
-     [](run_config& c, nb::handle v) {
-       thread_of(c).interrupt_before = read_names(v, "interrupt_before");
-     }},
+     [](run_config& c,
+        nb::handle v) { thread_of(c).interrupt_before = read_names(v, "interrupt_before"); }},
     {"interrupt_after",
-     [](run_config& c, nb::handle v) {
-       thread_of(c).interrupt_after = read_names(v, "interrupt_after");
-     }},
+     [](run_config& c,
+        nb::handle v) { thread_of(c).interrupt_after = read_names(v, "interrupt_after"); }},
 });
 
 } // namespace

@@ -69,8 +69,12 @@ def type_text(value: Any) -> str:
     """Returns the type of a value for an error text: "an int", "a list", or "None"."""
     if value is None:
         return "None"
-    name = type(value).__name__
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+    return with_article(type(value).__name__)
+
+
+def with_article(noun: str) -> str:
+    """Returns a noun with "a" or "an"."""
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
 
 
 def is_missing(value: Any) -> bool:

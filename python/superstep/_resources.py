@@ -80,7 +80,11 @@ class Checkpointer(_Resource):
 
 
 def memory_checkpointer() -> Checkpointer:
-    """Returns a checkpointer that keeps threads in memory, as they are, for as long as it lives."""
+    """Returns a checkpointer that keeps threads in memory for as long as it lives.
+
+    It keeps values as they are. A graph that has not saved them, for example the same graph compiled
+    again, reads their stored form; see sqlite_checkpointer().
+    """
     return Checkpointer("memory_checkpointer")
 
 

@@ -19,7 +19,7 @@ from typing import (
 )
 
 from . import _aio, _superstep
-from ._functions import checked_text, type_text
+from ._functions import checked_text, checked_texts, type_text
 from ._resources import built
 from ._types import Snapshot
 
@@ -245,7 +245,7 @@ def _check_nested(result: Any, options: Mapping[str, Any]) -> None:
 
 
 def _modes_of(given: "str | Sequence[str]") -> tuple[list[str], bool]:
-    return ([given], False) if isinstance(given, str) else (list(given), True)
+    return ([given], False) if isinstance(given, str) else (checked_texts(given, "stream_mode"), True)
 
 
 def wait(start: Start) -> Any:
@@ -260,6 +260,8 @@ def wait(start: Start) -> Any:
 
 
 def _check_concurrency(concurrency: int) -> None:
+    if isinstance(concurrency, bool) or not isinstance(concurrency, int):
+        raise TypeError(f"concurrency must be an int, not {type_text(concurrency)}")
     if concurrency < 1:
         raise ValueError("concurrency must be at least 1")
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, Callable, TypeVar, overload
 
 from . import _msgpack
+from ._functions import with_article
 
 ClassT = TypeVar("ClassT", bound=type)
 
@@ -54,6 +55,12 @@ _has_standard = False
 
 def _name_of(cls: type) -> Name:
     return cls.__module__, cls.__qualname__
+
+
+def _full_name(cls: type) -> str:
+    """Returns the name of a class for an error, with its module: numpy has a class ``bool``, too."""
+    module, name = _name_of(cls)
+    return name if module == "builtins" else f"{module}.{name}"
 
 
 def _register(cls: type, form: _Form, name: "Name | None" = None) -> None:
@@ -282,8 +289,8 @@ def _to_extension(value: Any) -> "tuple[int | None, Any]":
         if plain is not value:
             return None, plain
         raise TypeError(
-            f"a {type(value).__qualname__} cannot be stored in a checkpoint; store plain values, or "
-            f"register the class with superstep.storable()"
+            f"{with_article(_full_name(type(value)))} cannot be stored in a checkpoint; store plain "
+            "values, or register the class with superstep.storable()"
         )
     name = ("re", "compile") if type(value).__name__ == "Pattern" else _name_of(type(value))
     keywords = form.keywords(value)
@@ -299,8 +306,8 @@ def _of_extension(code: int, content: Any) -> Any:
     load = _loaders.get((content[0], content[1]))
     if load is None:
         raise ValueError(
-            f"the checkpoint contains a {content[0]}.{content[1]}, which is not registered; call "
-            "superstep.storable() with this class before"
+            f"the checkpoint contains {with_article(f'{content[0]}.{content[1]}')}, which is not "
+            "registered; call superstep.storable() with this class before"
         )
     return load(content[2])
 

@@ -138,8 +138,13 @@ def test_recursion_limit_is_a_run_error(script: str) -> None:
     "options, text",
     [
         ({"threadid": "1"}, "no option 'threadid'"),
-        ({"recursion_limit": 0}, "recursion_limit must be an int of at least 1"),
-        ({"deadline": -1}, "deadline must be a number of seconds"),
+        ({"recursion_limit": 0}, "recursion_limit must be an int of at least 1 and at most 4294967295, not 0"),
+        ({"recursion_limit": True}, "recursion_limit must be an int .*, not True"),
+        ({"recursion_limit": 1 << 40}, "recursion_limit must be an int .*, not 1099511627776"),
+        ({"max_concurrency": "5"}, "max_concurrency must be an int .*, not '5'"),
+        ({"deadline": -1}, "deadline must be a number of seconds, more than 0"),
+        ({"deadline": 0}, "deadline must be a number of seconds, more than 0"),
+        ({"deadline": "soon"}, "deadline must be a number of seconds, not a str"),
         ({"durability": "later"}, "durability must be"),
     ],
 )

@@ -479,6 +479,10 @@ def test_batch_with_no_concurrency_is_refused() -> None:
     app = ss.Graph({"n": None}).add("n", lambda state: {"n": 1}).edge(ss.START, "n").compile()
     with pytest.raises(ValueError, match="concurrency must be at least 1"):
         asyncio.run(app.abatch([{"n": 0}], concurrency=0))
+    wrong: Any
+    for wrong in ("8", 1.5, None, True):
+        with pytest.raises(TypeError, match="concurrency must be an int, not "):
+            app.batch([{"n": 0}], concurrency=wrong)
 
 
 text: Any = "5"

@@ -132,6 +132,18 @@ def test_values_that_cannot_be_stored_are_named(by: str, tmp_path: pathlib.Path)
         graph.invoke({"n": 1}, thread_id="1", durability="sync" if by == "reducer" else "exit")
 
 
+def test_stream_modes_are_texts() -> None:
+    wrong: Any
+    for wrong in (None, 5, [5]):
+        with pytest.raises(TypeError, match="stream_mode must be a list of str|an item of stream_mode must be a str"):
+            list(one_node({"n": None}, lambda state: None).stream({}, stream_mode=wrong))
+
+
+def test_names_of_keys_may_have_zeros() -> None:
+    graph = one_node({"a": None, "a\0b": None}, lambda state: {"a": 1, "a\0b": 2})
+    assert graph.invoke({}) == {"a": 1, "a\0b": 2}
+
+
 def test_graphs_reject_the_stream_mode_of_agents() -> None:
     graph = one_node({"n": None}, lambda s: {"n": 1})
     for mode in ("messages", ["updates", "messages"]):

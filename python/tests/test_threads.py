@@ -3,6 +3,7 @@
 
 import operator
 import pathlib
+import types
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -152,9 +153,10 @@ def test_durability(tmp_path: pathlib.Path, durability: str) -> None:
 @pytest.mark.parametrize(
     "value, text",
     [
-        (object(), r"state\['last'\]: a object cannot be stored"),
-        ({"a": [0, object()]}, r"state\['last'\]\['a'\]\[1\]: a object cannot be stored"),
+        (object(), r"state\['last'\]: an object cannot be stored"),
+        ({"a": [0, object()]}, r"state\['last'\]\['a'\]\[1\]: an object cannot be stored"),
         ({1: {object}}, r"state\['last'\]: a type cannot be stored"),
+        (types.SimpleNamespace(), r"state\['last'\]: a types.SimpleNamespace cannot be stored"),
         ("\ud800", "surrogates not allowed"),
     ],
 )
