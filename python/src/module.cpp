@@ -153,7 +153,7 @@ void add_process(nb::module_& m) {
         [](std::size_t workers) { translated([&] { process::get().start(workers); }); });
   m.def("is_started", &process::is_started);
   m.def("generation", &process::generation);
-  m.def("stop", [] { return process::get().stop(); });
+  m.def("stop", &process::stop);
   m.def("runs_to_lose",
         [] { return process::get().live_runs.load() - process::get().cancelled_runs.load(); });
   m.def("stats", [] {

@@ -21,6 +21,9 @@ std::atomic<process*> current{nullptr};
 std::atomic<body_pool*> current_bodies{nullptr};
 std::atomic<std::uint64_t> forks{0};
 
+/// Whether the process exits, so that no run can be started.
+bool is_exiting = false;
+
 /// Number of threads that the program has asked for; also holds in forked children.
 std::size_t workers_chosen = 0;
 
@@ -30,6 +33,7 @@ constexpr auto exit_grace = std::chrono::seconds{1};
 void forget_parent() noexcept {
   current.store(nullptr);
   current_bodies.store(nullptr);
+  is_exiting = false; // the child of a process that exits may run for long
   forget_left_objects();
   nb::set_leak_warnings(false); // references that the parent's threads held are never released
   forks.fetch_add(1);
@@ -70,6 +74,8 @@ std::uint64_t process::generation() noexcept {
 }
 
 void process::start(std::size_t workers) {
+  if (is_exiting)
+    throw std::runtime_error{"no run can be started: the process is exiting"};
   if (engine_ && workers != workers_chosen)
     throw nb::value_error(("the engine of this process already runs with workers=" +
                            std::to_string(workers_chosen) + "; call engine() before the first run")
@@ -85,8 +91,6 @@ void process::start(std::size_t workers) {
 }
 
 std::shared_ptr<engine> process::runs() {
-  if (is_stopped_)
-    throw std::runtime_error{"no run can be started: the process is exiting"};
   if (!engine_)
     start(workers_chosen);
   return engine_;
@@ -99,12 +103,15 @@ const std::shared_ptr<io_runtime>& process::io() {
 }
 
 bool process::stop() {
-  is_stopped_ = true;
+  is_exiting = true;
+  auto* const here = current.load();
+  if (here == nullptr)
+    return true;
   auto has_ended = false;
   {
-    auto last = std::exchange(engine_, nullptr);
+    auto last = std::exchange(here->engine_, nullptr);
     const auto unlocked = nb::gil_scoped_release{}; // runners need the GIL to end
-    has_ended = bodies_->stop(exit_grace);
+    has_ended = here->bodies_->stop(exit_grace);
     last.reset();
   }
   drop_left_objects();

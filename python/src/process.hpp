@@ -31,10 +31,11 @@ public:
   /// Whether this process has an object. May be called from any thread.
   [[nodiscard]] static bool is_started() noexcept;
 
-  /// Starts the engine with these options. Throws nb::value_error if it runs already with others.
+  /// Starts the engine with these options. Throws nb::value_error if it runs already with others,
+  /// and std::runtime_error after stop().
   void start(std::size_t workers);
   /// Returns the engine; starts it if necessary. A thread that starts a run keeps the pointer
-  /// meanwhile, because another thread may end the process. Throws std::runtime_error after stop().
+  /// meanwhile, because another thread may end the process. Throws what start() throws.
   [[nodiscard]] std::shared_ptr<engine> runs();
   /// Returns the runtime of connections and child processes; starts it if necessary.
   [[nodiscard]] const std::shared_ptr<io_runtime>& io();
@@ -44,10 +45,11 @@ public:
   /// Counts those of the live runs that the program has cancelled.
   std::atomic<std::int64_t> cancelled_runs{0};
 
-  /// Ends all runs and threads; called before the interpreter ends.
+  /// Ends all runs and threads, if there are any; called before the interpreter ends. No run can be
+  /// started afterwards, for example by the finalizer of an object.
   /// @returns whether all threads have ended. If not, the process must end without finalizing
   /// Python.
-  bool stop();
+  static bool stop();
 
 private:
   process() = default;
@@ -55,7 +57,6 @@ private:
   body_pool* bodies_ = nullptr; // never destroyed: detached threads may still use it
   std::shared_ptr<io_runtime> io_;
   std::shared_ptr<engine> engine_;
-  bool is_stopped_ = false;
 };
 
 /// Owns a share of an object with threads, such as a checkpointer. In a forked child, which lacks

@@ -36,6 +36,7 @@ def stats() -> dict[str, int]:
 def _stop() -> None:
     """Ends the engine before the interpreter ends."""
     if not _superstep.is_started():
+        _superstep.stop()
         _superstep.forget_package()
         return
     live = _superstep.runs_to_lose()  # those that the program has cancelled need no report

@@ -334,6 +334,28 @@ def test_exit_after_values_of_own_classes_leaves_no_objects(
     assert (done.returncode, done.stdout, done.stderr) == (0, "Cart(items=['apple'])\n", "")
 
 
+@pytest.mark.parametrize("first", ["", "graph().invoke({})"])
+def test_finalizers_of_an_exiting_process_start_no_runs(run_python: Run, first: str) -> None:
+    done = run_python(
+        f"""
+        import superstep as ss
+        def graph():
+            return ss.Graph({{"n": None}}).add("a", lambda s: {{"n": 1}}).edge(ss.START, "a").compile()
+        class Last:
+            def __del__(self):
+                for start in (lambda: graph().invoke({{}}), lambda: list(graph().stream({{}})), lambda: ss.engine(2)):
+                    try:
+                        start()
+                    except RuntimeError as error:
+                        print(error)
+        {first}
+        last = Last()
+        """
+    )
+    lines = ["no run can be started: the process is exiting"] * 3
+    assert (done.returncode, done.stdout.splitlines(), done.stderr) == (0, lines, "")
+
+
 @pytest.mark.parametrize("define", ["def", "async def"])
 def test_exit_reports_code_that_does_not_return(run_python: Run, define: str) -> None:
     done = run_python(
