@@ -325,7 +325,7 @@ class Agent(_runs.Compiled[Input, AgentResult]):
         agent = self._native()
 
         def given(row: Any) -> Any:
-            if resumed is not None and agent.has_thread(resumed(row)):
+            if resumed is not None and agent.has_thread(checked_text(resumed(row), "a thread_id")):
                 return None
             if question is not None:
                 value = row[question]

@@ -9,6 +9,7 @@ import sys
 from types import CoroutineType
 
 from . import _aio, _stored, _superstep
+from ._functions import checked_count
 from ._resources import Item, built, store_of
 from ._types import Command, GraphError, Interrupt, Interrupted, Overwrite, RunError, Send
 
@@ -22,9 +23,7 @@ def engine(workers: int = 0) -> None:
     Without a call, the engine starts with the first run and has one worker per core. Each process has
     one engine, which executes all runs. Raises ValueError if it runs already with another number.
     """
-    if workers < 0:
-        raise ValueError("workers must not be negative")
-    _superstep.start_engine(workers)
+    _superstep.start_engine(checked_count(workers, "workers"))
 
 
 def stats() -> dict[str, int]:

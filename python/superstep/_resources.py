@@ -8,7 +8,14 @@ import weakref
 from typing import Any, Callable, Mapping, Sequence, Union
 
 from . import _superstep
-from ._functions import checked_count, checked_text, checked_texts, checked_ttl, type_text
+from ._functions import (
+    checked_count,
+    checked_text,
+    checked_texts,
+    checked_ttl,
+    is_coroutine_function,
+    type_text,
+)
 from ._types import Values
 
 Namespace = Union[Sequence[str], str]
@@ -76,7 +83,7 @@ class Checkpointer(_Resource):
 
     def delete_thread(self, thread_id: str) -> None:
         """Deletes all checkpoints of a thread."""
-        _superstep.delete_thread(self._open(), thread_id)
+        _superstep.delete_thread(self._open(), checked_text(thread_id, "thread_id"))
 
 
 def memory_checkpointer() -> Checkpointer:
@@ -103,7 +110,7 @@ def postgres_checkpointer(url: str) -> Checkpointer:
     ``url`` has the form ``postgresql://host/database`` and contains no password: use a password file
     or PGPASSWORD. Everything else is as described for sqlite_checkpointer().
     """
-    return Checkpointer("postgres_checkpointer", url)
+    return Checkpointer("postgres_checkpointer", checked_text(url, "url"))
 
 
 class Item(Values):
@@ -213,6 +220,8 @@ def _indexing(embed: Any, fields: Any) -> tuple[Any, list[str]]:
     """Returns the function and the fields of an index. Raises TypeError for values of another type."""
     if embed is not None and not callable(embed):
         raise TypeError(f"embed must be a function of a list of texts, not {type_text(embed)}")
+    if embed is not None and is_coroutine_function(embed):
+        raise TypeError("embed must be a plain function, not a coroutine function")
     return embed, checked_texts(fields, "fields")
 
 
@@ -223,6 +232,8 @@ def _path_of(path: "str | os.PathLike[str]", kind: str) -> str:
         raise ValueError(f"sqlite_{kind}: the path is empty")
     if text == ":memory:":
         raise ValueError(f"sqlite_{kind}: ':memory:' is not a path; use memory_{kind}()")
+    if "\0" in text:
+        raise ValueError(f"sqlite_{kind}: {text!r} contains a zero character")
     if text.startswith("file:"):
         raise ValueError(f"sqlite_{kind}: {text!r} is a URI; pass the path of the database")
     return os.path.abspath(text)
@@ -258,7 +269,7 @@ def postgres_store(
     ttl: "float | None" = None,
 ) -> Store:
     """Returns a store in a PostgreSQL database; see memory_store() and postgres_checkpointer()."""
-    return Store("postgres_store", url, *_indexing(embed, fields), checked_ttl(ttl))
+    return Store("postgres_store", checked_text(url, "url"), *_indexing(embed, fields), checked_ttl(ttl))
 
 
 def store_of(native: Any) -> Store:
@@ -282,7 +293,7 @@ class Cache(_Resource):
 
 def memory_cache(entries_max: int = 100_000) -> Cache:
     """Returns a cache in memory; beyond ``entries_max`` it drops the oldest outputs."""
-    return Cache("memory_cache", entries_max)
+    return Cache("memory_cache", checked_count(entries_max, "entries_max"))
 
 
 def sqlite_cache(path: "str | os.PathLike[str]", *, entries_max: int = 100_000) -> Cache:
@@ -290,9 +301,9 @@ def sqlite_cache(path: "str | os.PathLike[str]", *, entries_max: int = 100_000) 
 
     Cached values must be storable, as with sqlite_checkpointer().
     """
-    return Cache("sqlite_cache", _path_of(path, "cache"), entries_max)
+    return Cache("sqlite_cache", _path_of(path, "cache"), checked_count(entries_max, "entries_max"))
 
 
 def postgres_cache(url: str, *, entries_max: int = 100_000) -> Cache:
     """Returns a cache in a PostgreSQL database; see sqlite_cache() and postgres_checkpointer()."""
-    return Cache("postgres_cache", url, entries_max)
+    return Cache("postgres_cache", checked_text(url, "url"), checked_count(entries_max, "entries_max"))
