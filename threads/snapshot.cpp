@@ -165,13 +165,20 @@ private:
 
 } // namespace
 
-void detail::check_is_own(const program& table, const std::string& ns) {
-  const auto node = ns.substr(0, ns.find_first_of(":|"));
+void detail::check_place(const program& table, const thread_place& place) {
+  if (place.thread_id.empty()) {
+    auto unnamed = run_error{};
+    unnamed.code = make_error_code(errc::invalid_argument);
+    unnamed.text =
+        "the states of graph '" + table.name() + "' belong to threads: set run_config::thread_id";
+    throw graph_error{std::move(unnamed)};
+  }
+  const auto node = place.ns.substr(0, place.ns.find_first_of(":|"));
   const auto number = table.find(node);
   if (number == program::no_node || !table.node(number).body || !table.node(number).body->nested())
     return;
   throw_graph_error(graph_errc::unknown_checkpoint,
-                    "the checkpoint_ns '" + ns + "' belongs to the subgraph '" + node +
+                    "the checkpoint_ns '" + place.ns + "' belongs to the subgraph '" + node +
                         "' of graph '" + table.name() +
                         "', which has another state: compile the graph of '" + node +
                         "' with the same checkpointer, and pass that graph");
@@ -220,8 +227,8 @@ run_config state_snapshot::config() const {
 
 state_snapshot detail::get_state(const detail::program_ptr& table,
                                  const detail::thread_place& place, bool with_subgraphs) {
-  check_is_own(*table, place.ns);
   auto& checkpointer = checkpointer_of(*table);
+  check_place(*table, place);
   const auto key = thread_key{place.thread_id, place.ns};
   const auto saved = checkpointer.load(key, place.checkpoint_id, table->layout());
   if (!saved && !place.checkpoint_id.empty())
@@ -236,8 +243,8 @@ state_snapshot detail::get_state(const detail::program_ptr& table,
 std::vector<state_snapshot> detail::state_history(const detail::program_ptr& table,
                                                   const detail::thread_place& place,
                                                   const checkpoint_query& query) {
-  check_is_own(*table, place.ns);
   auto& checkpointer = checkpointer_of(*table);
+  check_place(*table, place);
   const auto key = thread_key{place.thread_id, place.ns};
   const auto r = reader{table, key, checkpointer, false};
   auto out = std::vector<state_snapshot>{};

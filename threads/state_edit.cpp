@@ -146,7 +146,7 @@ public:
 
 private:
   void load() {
-    check_is_own(*table_, place_.ns);
+    check_place(*table_, place_);
     if (prepared_.points.empty())
       saved_ = checkpointer_.load(key_, place_.checkpoint_id, table_->layout());
     else

@@ -4,6 +4,7 @@
 #include "runtime/step.hpp"
 
 #include <superstep/checkpoint/checkpointer.hpp>
+#include <superstep/threads/snapshot.hpp>
 
 #include <string>
 
@@ -14,9 +15,10 @@ namespace superstep::detail {
 [[noreturn]] void throw_graph_error(graph_errc code, std::string text);
 /// Returns the checkpointer of a graph; throws graph_error{no_checkpointer} if it has none.
 [[nodiscard]] checkpointer& checkpointer_of(const program&);
-/// Throws graph_error{unknown_checkpoint} if a namespace of checkpoints belongs to a subgraph of
-/// the graph. Its checkpoints have the state of the subgraph, and only its own graph can read them.
-void check_is_own(const program&, const std::string& ns);
+/// Throws graph_error{invalid_argument} if the thread has no name, and
+/// graph_error{unknown_checkpoint} if the namespace belongs to a subgraph of the graph. Its
+/// checkpoints have the state of the subgraph, and only its own graph can read them.
+void check_place(const program&, const thread_place&);
 [[nodiscard]] std::string path_of(const program&, const step_task&);
 /// Records the outputs of those tasks of a prepared step that have ended.
 void record_finished(const run_state&, super_step&, const saved_checkpoint&);

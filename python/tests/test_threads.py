@@ -183,6 +183,23 @@ def test_missing_thread_id_is_an_error(saved: ss.Checkpointer) -> None:
         asking(saved).invoke({})
 
 
+def test_states_without_thread_id_are_errors() -> None:
+    checkpointer = ss.memory_checkpointer()
+    agent = ss.create_agent(lambda messages, tools: "yes", checkpointer=checkpointer)
+    programs: list[Any] = [asking(checkpointer), agent]
+    missing: Any
+    for program in programs:
+        for missing in (None, ""):
+            for call in (program.get_state, program.get_state_history, lambda t: program.update_state(t, {})):
+                with pytest.raises(ss.RunError, match="set thread_id$"):
+                    call(missing)
+    missing = None
+    with pytest.raises(TypeError, match="thread_id must be a str, not None"):
+        checkpointer.delete_thread(missing)
+    (row,) = agent.map(["x"], thread_id=lambda row: missing, resume=True)
+    assert str(row.error) == "a thread_id must be a str, not None"
+
+
 def test_deleted_thread_starts_again(saved: ss.Checkpointer) -> None:
     graph = asking(saved)
     graph.invoke({"n": 1}, thread_id="t")

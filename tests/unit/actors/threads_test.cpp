@@ -71,6 +71,21 @@ BOOST_AUTO_TEST_CASE(graph_with_checkpointer_rejects_config_without_thread_id) {
              std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(states_without_thread_id_are_rejected) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = asking(kept());
+  const auto unnamed = [](const ss::graph_error& error) {
+    return error.code() == ss::errc::invalid_argument &&
+           error.details().text.find("set run_config::thread_id") != std::string::npos;
+  };
+  const auto nowhere = ss::run_config{};
+  BOOST_CHECK_EXCEPTION(e.get_state(graph, nowhere), ss::graph_error, unnamed);
+  BOOST_CHECK_EXCEPTION(e.get_state_history(graph, nowhere), ss::graph_error, unnamed);
+  const auto two = ss::update{ss::set<&numbers::n>(2)};
+  BOOST_CHECK_EXCEPTION(e.update_state(graph, nowhere, two), ss::graph_error, unnamed);
+  BOOST_CHECK_EXCEPTION(e.copy_state(graph, nowhere), ss::graph_error, unnamed);
+}
+
 BOOST_AUTO_TEST_CASE(interrupt_stops_run_and_answer_resumes_it) {
   auto e = ss::engine{{.workers = 2}};
   const auto graph = asking(kept());
