@@ -2,6 +2,7 @@
 // What the code of tools and of their wrappers returns, and what it can see of its call.
 #include "tool_parts.hpp"
 
+#include "api.hpp"
 #include "convert.hpp"
 #include "tools/tool_result.hpp"
 #include "types.hpp"
@@ -138,6 +139,16 @@ nb::object command_object(const tool_command& from) {
   return nb::borrow(types().command)(update, to);
 }
 
+/// Throws nb::type_error for an object whose text cannot be meant as an answer: a coroutine that
+/// was not awaited, a generator, or another iterator.
+void check_is_result(nb::handle from, const std::string& where) {
+  const auto is_awaitable = nb::hasattr(from, "__await__");
+  if (is_awaitable || nb::hasattr(from, "__anext__") || PyIter_Check(from.ptr()) != 0)
+    throw nb::type_error((where + " is " + type_text(from) +
+                          (is_awaitable ? "; await it" : "; return a list or a text of its items"))
+                             .c_str());
+}
+
 } // namespace
 
 const run_config& no_config() noexcept {
@@ -179,10 +190,12 @@ tool_output read_tool_output(nb::handle from, const std::string& tool) {
     out.reply.emplace(read_items(from));
     return out;
   }
+  const auto where = "the result of tool '" + tool + '\'';
   try {
-    return output_of(to_json(from, "the result of tool '" + tool + "'"));
+    return output_of(to_json(from, where));
   } catch (const nb::builtin_exception&) { // no JSON form, e.g. a date
-    out.content = text_of(nb::str(from), "the result of tool '" + tool + "'");
+    check_is_result(from, where);
+    out.content = text_of(nb::str(from), where);
   }
   return out;
 }

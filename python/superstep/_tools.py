@@ -139,9 +139,9 @@ def tool_of(
 
     code = _code_of(function)
     text, arguments = _split_docstring(inspect.getdoc(code) or inspect.getdoc(function) or "")
-    named = name or (code.__name__ if code.__name__ != "__call__" else "")
+    named = name or (code.__name__ if code.__name__ not in ("__call__", "<lambda>") else "")
     if not named:
-        raise ValueError("a tool of an object without __name__ needs a name: tool(name=...)")
+        raise ValueError("a tool of a lambda or of an object without __name__ needs a name: tool(name=...)")
     if effects not in (None, "idempotent", "journaled"):
         raise ValueError(f"tool {named}: effects must be 'idempotent' or 'journaled', not {effects!r}")
     parameters, takes_runtime = _parameters_of(function, arguments)

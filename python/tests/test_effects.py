@@ -90,4 +90,4 @@ def test_effects_are_part_of_a_pickled_tool() -> None:
 
 def test_unknown_effects_are_refused() -> None:
     with pytest.raises(ValueError, match="effects must be 'idempotent' or 'journaled', not 'none'"):
-        ss.tool(effects="none")(lambda: "")  # type: ignore[call-overload]
+        ss.tool(name="t", effects="none")(lambda: "")  # type: ignore[call-overload]

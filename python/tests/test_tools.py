@@ -285,6 +285,8 @@ def test_objects_and_partial_functions_are_tools() -> None:
     assert called_with(counter, {"by": 1}) == "2"
     with pytest.raises(ValueError, match="needs a name"):
         ss.tool(Counter())
+    with pytest.raises(ValueError, match="needs a name"):
+        ss.tool(lambda: "")
 
 
 def test_model_cannot_replace_bound_arguments() -> None:

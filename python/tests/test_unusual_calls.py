@@ -74,6 +74,32 @@ def test_handler_of_a_node_that_cancels_itself_runs() -> None:
     assert graph.compile().invoke({}) == {"x": "handled"}
 
 
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
+def test_results_without_a_useful_text_are_errors() -> None:
+    async def later() -> str:
+        return "later"
+
+    async def nested() -> Any:
+        return later()
+
+    def items() -> Any:
+        yield "a"
+
+    async def async_items() -> Any:
+        yield "a"
+
+    async def forgets(request: Any, handler: Any) -> Any:
+        return handler(request)
+
+    def answer_of(tool: Any, *middleware: ss.Middleware) -> str:
+        return ss.create_agent(calling_model, [ss.tool(name="t")(tool)], middleware=middleware).invoke("x").text
+
+    assert "result of tool 't' is a coroutine; await it" in answer_of(nested)
+    assert "is a coroutine; await it" in answer_of(later, ss.Middleware("w", wrap_tool_call=forgets))
+    for tool, kind in ((items, "a generator"), (async_items, "an async_generator"), (lambda: map(str, []), "a map")):
+        assert f"result of tool 't' is {kind}; return a list or a text" in answer_of(tool)
+
+
 def test_other_exceptions_of_tools_are_answers() -> None:
     @ss.tool(name="t")
     def fails() -> str:
