@@ -100,6 +100,8 @@ constexpr auto advice = std::to_array<std::pair<std::string_view, std::string_vi
      {" in run_config or in the agent file", ""},
      {"compile_options::checkpointer", "the argument checkpointer of compile() or create_agent()"},
      {"set compile_options::convert, rename", "rename"},
+     {"agent_options::", ""},
+     {"add it to the jumps of the hook", "add it to can_jump_to of the middleware"},
      {"; a run may also take it over (thread_options::on_busy)", ""}});
 
 /// Returns an error of the C++ library with the names of the package's options.
@@ -233,7 +235,7 @@ void raise_current() {
       raise_object(exception);
     throw;
   } catch (const compile_error& e) {
-    raise_object(nb::borrow(graph_error_type)(to_python(std::string_view{e.what()})));
+    raise_object(nb::borrow(graph_error_type)(text_for_python(e.what())));
   } catch (const graph_error& e) {
     raise(e.details());
   } catch (const std::system_error& e) {

@@ -16,8 +16,15 @@ from typing import (
 )
 
 from . import _runs, _superstep
-from ._functions import checked_text, checked_texts, is_coroutine_function, is_missing, type_text
-from ._middleware import Middleware, model_spec
+from ._functions import (
+    checked_text,
+    checked_texts,
+    is_coroutine_function,
+    is_missing,
+    listed,
+    type_text,
+)
+from ._middleware import Middleware, check_model, model_spec
 from ._resources import Checkpointer, Store, check_resources, opened
 from ._superstep import AgentResult
 from ._tools import Tool, tool_of
@@ -388,11 +395,7 @@ def create_agent(
     is the long-term memory that tools find as ``runtime.store``. Raises GraphError or ValueError for
     options that are not valid.
     """
-    if not isinstance(model, str) and not callable(model):
-        raise TypeError(
-            'model must be a str such as "openai:gpt-4o-mini", or a function of messages and tools, not '
-            f"{type_text(model)}"
-        )
+    check_model(model)
     if response is not None and not isinstance(response, Mapping):
         raise TypeError(f"response must be a dict with a JSON Schema, not {type_text(response)}")
     _check_parts(middleware, checkpointer, store)
@@ -427,4 +430,4 @@ def _check_parts(middleware: Any, checkpointer: Any, store: Any) -> None:
 def _all_tools(
     tools: Iterable[Callable[..., Any]], middleware: Sequence[Middleware]
 ) -> list[Callable[..., Any]]:
-    return [*tools, *(t for m in middleware for t in m.tools)]
+    return [*listed(tools, "tools"), *(t for m in middleware for t in m.tools)]

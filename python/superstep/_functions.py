@@ -89,11 +89,16 @@ def checked_text(value: Any, name: str) -> str:
     return value
 
 
+def listed(values: Any, name: str, kind: str = "a list") -> "list[Any]":
+    """Returns the items of an iterable. Raises TypeError for a text and for other values."""
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise TypeError(f"{name} must be {kind}, not {type_text(values)}")
+    return list(values)
+
+
 def checked_texts(values: Any, name: str) -> "list[str]":
     """Returns the items of a list or another sequence of str. Raises TypeError for another value."""
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-        raise TypeError(f"{name} must be a list of str, not {type_text(values)}")
-    return [checked_text(value, f"an item of {name}") for value in values]
+    return [checked_text(value, f"an item of {name}") for value in listed(values, name, "a list of str")]
 
 
 def checked_count(value: Any, name: str) -> int:

@@ -6,7 +6,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Iterable, Mapping, Self, Sequence, Union
 
 from . import _aio, _superstep
-from ._functions import checked_text, checked_texts, is_coroutine_function, parameters_of, type_text
+from ._functions import (
+    checked_text,
+    checked_texts,
+    is_coroutine_function,
+    listed,
+    parameters_of,
+    type_text,
+)
 from ._superstep import Runtime
 from ._types import Command, Interrupted
 
@@ -38,6 +45,15 @@ class _Model:
         self.function = function
         self.is_async = is_coroutine_function(function)
         self.name = getattr(function, "__qualname__", type(function).__name__)
+
+
+def check_model(model: Any) -> None:
+    """Raises TypeError for a value that is neither the text of a model nor a function."""
+    if not isinstance(model, str) and not callable(model):
+        raise TypeError(
+            'model must be a str such as "openai:gpt-4o-mini", or a function of messages and tools, not '
+            f"{type_text(model)}"
+        )
 
 
 def model_spec(model: "str | ModelFunction | None") -> Any:
@@ -134,6 +150,8 @@ class ModelRequest(_Request):
         ``tools`` selects from the tools of the request, by name or as dicts. ``model`` is built once
         per agent and text. It does not share the limits of an agent file.
         """
+        if model is not None:
+            check_model(model)
         given = {
             "model": model,
             "messages": None if messages is None else list(messages),
@@ -261,7 +279,7 @@ class Middleware:
         self.wraps: dict[str, Callable[..., Any]] = {
             k: wrap for k, wrap in wraps.items() if wrap is not None
         }
-        self.tools = list(tools)
+        self.tools = listed(tools, f"tools of middleware '{name}'")
         self.can_jump_to = checked_texts(can_jump_to, f"can_jump_to of middleware '{name}'")
 
     def _spec(self) -> tuple[Any, ...]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments of wrong types: the errors name the argument, the expected and the given type."""
 
+import pathlib
 from typing import Any, Callable
 
 import pytest
@@ -30,6 +31,7 @@ def node(state: Any) -> dict[str, Any]:
         (lambda: ss.create_agent(answer, prompt=wrong), "prompt must be a str, not an int"),
         (lambda: ss.create_agent(answer, name=wrong), "name must be a str, not an int"),
         (lambda: ss.create_agent(answer, [wrong]), "a tool must be a function, not an int"),
+        (lambda: ss.create_agent(answer, wrong), "tools must be a list, not an int"),
         (lambda: ss.create_agent(answer, response=wrong), "response must be a dict .*, not an int"),
         (lambda: ss.create_agent(answer, return_direct=wrong), "return_direct must be a list of str, not an int"),
         (lambda: ss.create_agent(answer, return_direct=[wrong]), "item of return_direct must be a str, not an int"),
@@ -126,12 +128,34 @@ def test_stores_search_without_a_query() -> None:
     assert [item.key for item in store.search("a", query=None)] == ["k"]
 
 
+def test_resources_name_the_wrong_argument(tmp_path: pathlib.Path) -> None:
+    async def embed(texts: list[str]) -> list[list[float]]:
+        return []
+
+    coroutine_function: Any = embed
+    number: Any = 1.5
+    for make, text in (
+        (lambda: ss.postgres_checkpointer(wrong), "url must be a str, not an int"),
+        (lambda: ss.postgres_store(wrong), "url must be a str, not an int"),
+        (lambda: ss.postgres_cache(wrong), "url must be a str, not an int"),
+        (lambda: ss.memory_cache(number), "entries_max must be an int, not a float"),
+        (lambda: ss.memory_cache(-1), "entries_max must be at least 0"),
+        (lambda: ss.engine(number), "workers must be an int, not a float"),
+        (lambda: ss.engine(-1), "workers must be at least 0"),
+        (lambda: ss.memory_store(embed=coroutine_function), "embed must be a plain function"),
+        (lambda: ss.sqlite_store(tmp_path / "a\0b"), "contains a zero character"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=text):
+            make()
+
+
 @pytest.mark.parametrize(
     "call, text",
     [
         (lambda: ss.Middleware(wrong), "name of a middleware must be a str, not an int"),
         (lambda: ss.Middleware("m", before_model=wrong), "before_model of middleware 'm' must be a function, not an int"),
         (lambda: ss.Middleware("m", wrap_tool_call=wrong), "wrap_tool_call of middleware 'm' must be a function"),
+        (lambda: ss.Middleware("m", tools=wrong), "tools of middleware 'm' must be a list, not an int"),
         (lambda: ss.Middleware("m", can_jump_to="end"), "can_jump_to of middleware 'm' must be a list of str, not a str"),
     ],
 )
@@ -143,6 +167,13 @@ def test_middleware_names_the_wrong_argument(call: Callable[[], Any], text: str)
 def test_errors_name_the_options_of_the_package() -> None:
     graph = ss.Graph({"n": None}).add("a", lambda s: None).edge(ss.START, "a").edge("a", "a")
     app, saved = graph.compile(), graph.compile(checkpointer=ss.memory_checkpointer())
+
+    def tool() -> str:
+        return ""
+
+    def with_hook(**hooks: Any) -> Any:
+        return ss.create_agent(lambda m, t: "x", middleware=[ss.Middleware("m", **hooks)]).invoke("x")
+
     no_checkpointer = "set the argument checkpointer of compile"
     calls: list[tuple[Any, str]] = [
         (lambda: app.invoke({"n": 1}, recursion_limit=2), r"Raise recursion_limit, or check"),
@@ -151,6 +182,10 @@ def test_errors_name_the_options_of_the_package() -> None:
         (lambda: app.update_state("1", {"n": 1}), no_checkpointer),
         (lambda: app.invoke(ss.Command(resume=1)), no_checkpointer),
         (lambda: ss.create_agent(lambda m, t: "x").get_state("1"), no_checkpointer),
+        (lambda: ss.create_agent(answer, [tool, tool]), "^tools: two tools have the name 'tool'"),
+        (lambda: ss.create_agent(answer, response={"type": "x"}), "^response: not a JSON Schema"),
+        (lambda: with_hook(before_model=lambda s: {"jump_to": "end"}), "add it to can_jump_to of the middleware"),
+        (lambda: with_hook(wrap_model_call=lambda r, h: h(r.override(model=wrong))), "model must be a str .* not an int"),
     ]
     for call, text in calls:
         with pytest.raises(Exception, match=text) as raised:

@@ -144,26 +144,6 @@ def skip(state: Any) -> None:
     return None
 
 
-def test_wrong_arguments_of_resources_are_named(tmp_path: pathlib.Path) -> None:
-    async def embed(texts: list[str]) -> list[list[float]]:
-        return []
-
-    wrong: Any = {"url": 5, "count": "5", "embed": embed}
-    for make, text in (
-        (lambda: ss.postgres_checkpointer(wrong["url"]), "url must be a str, not an int"),
-        (lambda: ss.postgres_store(wrong["url"]), "url must be a str, not an int"),
-        (lambda: ss.postgres_cache(wrong["url"]), "url must be a str, not an int"),
-        (lambda: ss.memory_cache(wrong["count"]), "entries_max must be an int, not a str"),
-        (lambda: ss.memory_cache(-1), "entries_max must be at least 0"),
-        (lambda: ss.engine(wrong["count"]), "workers must be an int, not a str"),
-        (lambda: ss.engine(-1), "workers must be at least 0"),
-        (lambda: ss.memory_store(embed=wrong["embed"]), "embed must be a plain function"),
-        (lambda: ss.sqlite_store(tmp_path / "a\0b"), "contains a zero character"),
-    ):
-        with pytest.raises((TypeError, ValueError), match=text):
-            make()
-
-
 @pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, lambda g: pickle.loads(pickle.dumps(g))])
 def test_copies_of_graphs_have_no_value_for_unwritten_keys(copied: Any) -> None:
     graph = ss.Graph({"n": None, "s": operator.add}).add("a", skip).edge(ss.START, "a")
