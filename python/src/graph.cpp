@@ -157,11 +157,10 @@ nb::object event_object(const graph_layout& layout, const detail::run_event& e) 
 
 } // namespace
 
-native_graph::native_graph(graph_services services, bool ignores_unknown)
+native_graph::native_graph(graph_services services)
     : layout_{std::make_shared<graph_layout>()}, services_{std::move(services)} {
   const auto& checkpointer = services_.checkpointer;
   layout_->stores_values = checkpointer != nullptr && checkpointer->needs_stored_forms();
-  layout_->ignores_unknown = ignores_unknown;
   builder_.set_state([layout = layout_ref{layout_}] { return layout->blank.copy(); });
 }
 
@@ -376,7 +375,7 @@ void add_graphs(nb::module_& m) {
       .def(
           "__init__",
           [](native_graph* at, const saved_threads* threads, const store_handle* memory,
-             const cache_handle* outputs, bool ignores_unknown) {
+             const cache_handle* outputs) {
             auto services = graph_services{};
             if (threads != nullptr)
               services.checkpointer = threads->checkpointer;
@@ -384,9 +383,9 @@ void add_graphs(nb::module_& m) {
               services.store = memory->store;
             if (outputs != nullptr)
               services.cache = outputs->cache;
-            new (at) native_graph{std::move(services), ignores_unknown};
+            new (at) native_graph{std::move(services)};
           },
-          nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg())
+          nb::arg().none(), nb::arg().none(), nb::arg().none())
       .def("channel", &native_graph::channel, nb::arg(), nb::arg().none(), nb::arg().none(),
            nb::arg())
       .def("node", &native_graph::node)

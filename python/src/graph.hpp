@@ -34,8 +34,7 @@ struct graph_layout {
   std::vector<entry> channels; ///< entry i describes slot i and channel i
   std::map<std::string, std::uint32_t, std::less<>> numbers;
   slot_block blank{this};
-  bool stores_values = false;   ///< whether values need a JSON form, for the checkpointer
-  bool ignores_unknown = false; ///< whether updates may have other keys
+  bool stores_values = false; ///< whether values need a JSON form, for the checkpointer
 
   using values = std::vector<value_ref>;
 
@@ -82,8 +81,7 @@ struct graph_services {
 /// the module. The members need the GIL.
 class native_graph {
 public:
-  /// @param ignores_unknown see graph_layout
-  native_graph(graph_services services, bool ignores_unknown);
+  explicit native_graph(graph_services services);
   native_graph(const native_graph&) = delete;
   native_graph& operator=(const native_graph&) = delete;
 

@@ -73,11 +73,8 @@ void graph_layout::add_writes(nb::handle update, std::vector<write>& to) const {
   while (PyDict_Next(update.ptr(), &position, &key, &object)) {
     const auto name = text_of(key, "a key of an update");
     const auto found = numbers.find(name);
-    if (found == numbers.end()) {
-      if (ignores_unknown)
-        continue;
+    if (found == numbers.end())
       throw_unknown_key(name, *this);
-    }
     const auto overwrites = is_a(object, types().overwrite);
     const auto inner =
         overwrites ? nb::object(nb::handle(object).attr("value")) : nb::object(nb::borrow(object));

@@ -97,7 +97,6 @@ class Graph:
         self._name = checked_text(name, "the name of a graph")
         self._channels: list[tuple[str, Reducer | None, Any]] = []
         self._steps: list[tuple[str, tuple[Any, ...]]] = []
-        self._ignores_unknown = False
         if isinstance(state, Mapping):
             for key, reducer in state.items():
                 # The first value of a key without a type is stored as it is written, but the reducer
@@ -263,7 +262,6 @@ class Graph:
             {
                 "channels": list(self._channels),
                 "steps": list(self._steps),
-                "ignores_unknown": self._ignores_unknown,
                 "options": options,
                 "checkpointer": checkpointer,
                 "store": store,
@@ -329,10 +327,7 @@ class CompiledGraph(_runs.Compiled[GraphInput, Result]):
     def _build(self) -> Any:
         recipe = self._recipe
         graph = _superstep.Graph(
-            opened(recipe["checkpointer"]),
-            opened(recipe["store"]),
-            opened(recipe["cache"]),
-            recipe["ignores_unknown"],
+            opened(recipe["checkpointer"]), opened(recipe["store"]), opened(recipe["cache"])
         )
         for name, reducer, initial in recipe["channels"]:
             has_initial = initial is not _MISSING

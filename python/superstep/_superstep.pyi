@@ -210,7 +210,6 @@ class Graph:
         checkpointer: Checkpointer | None,
         store: StoreHandle | None,
         cache: CacheHandle | None,
-        ignores_unknown: bool,
     ) -> None: ...
     def channel(self, name: str, reducer: Any, initial: Any, has_initial: bool) -> None: ...
     def node(
