@@ -112,11 +112,25 @@ nb::object text_for_python(std::string text) {
   return to_python(std::string_view{text});
 }
 
+/// Returns the reason of a failure: that of a nested run if a node has failed because of it.
+std::error_code reason_of(const run_error& failed) {
+  if (failed.code != graph_errc::node_failed || !failed.cause)
+    return failed.code;
+  try {
+    std::rethrow_exception(failed.cause);
+  } catch (const graph_error& nested) {
+    return reason_of(nested.details());
+  } catch (...) {
+    return failed.code;
+  }
+}
+
 nb::object run_error_of(const run_error& failed) {
   if (run_error_type == nullptr) // the process ends
     return nb::borrow(PyExc_RuntimeError)(text_for_python(failed.text));
   const auto type = nb::borrow(run_error_type);
-  return type(text_for_python(failed.text), to_python(std::string_view{to_string(failed.code)}),
+  return type(text_for_python(failed.text),
+              to_python(std::string_view{to_string(reason_of(failed))}),
               to_python(std::string_view{failed.node}), failed.step);
 }
 

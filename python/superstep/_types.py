@@ -17,8 +17,8 @@ END = "__end__"
 class RunError(RuntimeError):
     """A run failed for a reason other than an exception of a node.
 
-    ``code`` is the name of the reason, for example ``graph_errc::recursion_limit``; ``node`` and
-    ``step`` state where the run failed.
+    ``code`` is the name of the reason, for example ``graph_errc::recursion_limit``, also if it is that
+    of a subgraph; ``node`` and ``step`` state where the run failed.
     """
 
     def __init__(self, text: str, code: str = "", node: str = "", step: int = 0) -> None:

@@ -167,3 +167,13 @@ def test_results_of_agents_are_read_as_dicts() -> None:
     assert (list(result), len(result), result.keys()) == (["messages"], 1, ["messages"])
     assert dict(result) == dict(result.items()) == {"messages": result.messages}
     assert result.values() == [result.messages]
+
+
+def test_codes_of_errors_are_those_of_nested_runs() -> None:
+    loop = ss.Graph({"n": None}).add("a", lambda s: None).edge(ss.START, "a").edge("a", "a").compile()
+    outer = ss.Graph({"n": None}).add("loop", loop).edge(ss.START, "loop").compile()
+    for graph, place in ((loop, ("", 6)), (outer, ("loop", 1))):
+        with pytest.raises(ss.RunError, match="Recursion limit of 5") as caught:
+            graph.invoke({}, recursion_limit=5)
+        error = caught.value
+        assert (error.code, (error.node, error.step)) == ("graph_errc::recursion_limit", place)
