@@ -8,7 +8,7 @@ import os
 import sys
 from types import CoroutineType
 
-from . import _aio, _stored, _superstep
+from . import _aio, _resources, _stored, _superstep
 from ._functions import checked_count
 from ._resources import Item, built, store_of
 from ._types import Command, GraphError, Interrupt, Interrupted, Overwrite, RunError, Send
@@ -78,3 +78,4 @@ _superstep.set_async_functions(_aio.submit, _aio.cancel, Interrupted, _aio.curre
 atexit.register(_stop)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_aio.after_fork)
+    os.register_at_fork(after_in_child=_resources.after_fork)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import weakref
 from typing import Any, Callable, Mapping, Sequence, Union
 
@@ -26,6 +27,20 @@ Embed = Callable[[list[str]], list[list[float]]]
 #: value whose class refers to the program, which the garbage collector does not see.
 built: "weakref.WeakSet[Any]" = weakref.WeakSet()
 
+#: Held while a native object is made: threads that are the first to use an object share the native one.
+_making = threading.RLock()
+
+
+def making() -> "threading.RLock":
+    """Returns the lock that is held while a native object is made."""
+    return _making
+
+
+def after_fork() -> None:
+    """Replaces the lock in a forked child: another thread of the parent may have held it."""
+    global _making
+    _making = threading.RLock()
+
 
 class _Resource:
     """A native object that is opened when it is first used, and again in a forked process.
@@ -43,12 +58,17 @@ class _Resource:
         self._generation = -1
 
     def _open(self) -> Any:
-        now = _superstep.generation()
-        if self._native is None or self._generation != now:
-            self._native = getattr(_superstep, self._make)(*self._arguments)
-            self._generation = now
-            built.add(self)
+        if not self._is_open():
+            with making():
+                if not self._is_open():
+                    now = _superstep.generation()
+                    self._native = getattr(_superstep, self._make)(*self._arguments)
+                    self._generation = now
+                    built.add(self)
         return self._native
+
+    def _is_open(self) -> bool:
+        return self._native is not None and self._generation == _superstep.generation()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self._make, *self._arguments))

@@ -20,7 +20,7 @@ from typing import (
 
 from . import _aio, _superstep
 from ._functions import checked_text, checked_texts, type_text
-from ._resources import built
+from ._resources import built, making
 from ._types import Snapshot
 
 if TYPE_CHECKING:
@@ -78,12 +78,17 @@ class Compiled(Generic[InputT, ResultT]):
         self._generation = -1
 
     def _native(self) -> Any:
-        now = _superstep.generation()
-        if self._built is None or self._generation != now:
-            self._built = self._build()
-            self._generation = now
-            built.add(self)
+        if not self._is_built():
+            with making():
+                if not self._is_built():
+                    now = _superstep.generation()
+                    self._built = self._build()
+                    self._generation = now
+                    built.add(self)
         return self._built
+
+    def _is_built(self) -> bool:
+        return self._built is not None and self._generation == _superstep.generation()
 
     def _start(self, given: Any, options: Mapping[str, Any], modes: Sequence[str] = ()) -> Start:
         native = self._native()

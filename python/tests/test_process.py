@@ -3,6 +3,7 @@
 
 import multiprocessing
 import pathlib
+import pickle
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any, Callable
 import pytest
 
 import superstep as ss
+from superstep import _superstep
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -181,6 +183,44 @@ def test_engine_options(run_python: Run) -> None:
         """
     )
     assert "already runs with workers=1" in done.stdout
+
+
+def test_threads_that_use_an_object_first_share_it(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    open_sqlite = _superstep.sqlite_checkpointer
+
+    def counted(path: str) -> Any:
+        opened.append(path)
+        return open_sqlite(path)
+
+    monkeypatch.setattr(_superstep, "sqlite_checkpointer", counted)
+    makers = [ss.memory_checkpointer, *(lambda i=i: ss.sqlite_checkpointer(tmp_path / f"{i}.db") for i in range(5))]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for make in makers * 4:
+            checkpointer = make()
+            made = [
+                ss.Graph({"n": None}).add("a", add_one).edge(ss.START, "a").compile(checkpointer=checkpointer)
+                for _ in range(8)
+            ]
+            graphs = pickle.loads(pickle.dumps(made))  # nothing is open in these copies
+            opened.clear()
+            ready = threading.Barrier(len(graphs))
+
+            def use(number: int) -> None:
+                ready.wait()
+                graphs[number].invoke({"n": number}, thread_id=str(number))
+
+            users = [threading.Thread(target=use, args=(i,)) for i in range(len(graphs))]
+            for user in users:
+                user.start()
+            for user in users:
+                user.join()
+            assert len(opened) <= 1
+            assert all(graphs[0].get_state(str(i)).values == {"n": i + 1} for i in range(len(graphs)))
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_threads_share_the_engine() -> None:
