@@ -64,8 +64,8 @@ def _full_name(cls: type) -> str:
 
 
 def _register(cls: type, form: _Form, name: "Name | None" = None) -> None:
-    _forms[cls] = form
     _loaders[name or _name_of(cls)] = form.load
+    _forms[cls] = form  # last: other threads look here whether the class is registered
 
 
 @overload
@@ -156,11 +156,13 @@ def _model_form(cls: Any) -> _Form:
 
 
 def _add_standard() -> None:
-    """Fills the allow list with classes of the standard library. They are imported when needed."""
+    """Adds the classes of the standard library to the allow list. They are imported when needed.
+
+    Several threads may do so at the same time. Forms that the program has registered stay.
+    """
     global _has_standard
     if _has_standard:
         return
-    _has_standard = True
     import collections
     import datetime
     import decimal
@@ -171,10 +173,14 @@ def _add_standard() -> None:
     import uuid
     import zoneinfo
 
+    def add(cls: type, form: _Form, name: "Name | None" = None) -> None:
+        if cls not in _forms:
+            _register(cls, form, name)
+
     one = _ONE_ARGUMENT
-    _register(tuple, _Form(one, list, tuple))
+    add(tuple, _Form(one, list, tuple))
     deque = collections.deque
-    _register(
+    add(
         deque,
         _Form(
             one,
@@ -184,9 +190,9 @@ def _add_standard() -> None:
         ),
     )
     for unordered in (set, frozenset):
-        _register(unordered, _Form(one, _sorted, unordered))
-    _register(int, _Form(one, str, int))
-    _register(bytearray, _Form(one, bytes, bytearray))
+        add(unordered, _Form(one, _sorted, unordered))
+    add(int, _Form(one, str, int))
+    add(bytearray, _Form(one, bytes, bytearray))
     for named in (
         decimal.Decimal,
         ipaddress.IPv4Address,
@@ -194,28 +200,29 @@ def _add_standard() -> None:
         ipaddress.IPv4Network,
         ipaddress.IPv6Network,
     ):
-        _register(named, _Form(one, str, named))
-    _register(zoneinfo.ZoneInfo, _Form(one, _zone_key, zoneinfo.ZoneInfo))
-    _register(uuid.UUID, _Form(one, lambda o: o.hex, uuid.UUID))
+        add(named, _Form(one, str, named))
+    add(zoneinfo.ZoneInfo, _Form(one, _zone_key, zoneinfo.ZoneInfo))
+    add(uuid.UUID, _Form(one, lambda o: o.hex, uuid.UUID))
     for path in (pathlib.Path, type(pathlib.Path()), pathlib.PurePosixPath, pathlib.PureWindowsPath):
-        _register(path, _Form(one, str, path))
-    _register(complex, _Form(_ARGUMENTS, lambda o: [o.real, o.imag], lambda a: complex(*a)))
-    _register(
+        add(path, _Form(one, str, path))
+    add(complex, _Form(_ARGUMENTS, lambda o: [o.real, o.imag], lambda a: complex(*a)))
+    add(
         fractions.Fraction,
         _Form(_ARGUMENTS, lambda o: [o.numerator, o.denominator], lambda a: fractions.Fraction(*a)),
     )
     pattern = _Form(_ARGUMENTS, lambda o: [o.pattern, o.flags], lambda a: re.compile(*a))
-    _register(re.Pattern, pattern, ("re", "compile"))
+    add(re.Pattern, pattern, ("re", "compile"))
     for moment in (datetime.datetime, datetime.time):
-        _register(moment, _moment_form(moment))
+        add(moment, _moment_form(moment))
     date = datetime.date
-    _register(date, _Form(_ARGUMENTS, lambda o: [o.year, o.month, o.day], lambda a: date(*a)))
+    add(date, _Form(_ARGUMENTS, lambda o: [o.year, o.month, o.day], lambda a: date(*a)))
     delta = datetime.timedelta
-    _register(
+    add(
         delta, _Form(_ARGUMENTS, lambda o: [o.days, o.seconds, o.microseconds], lambda a: delta(*a))
     )
     zone = datetime.timezone
-    _register(zone, _Form(_ARGUMENTS, lambda o: list(o.__getinitargs__()), lambda a: zone(*a)))
+    add(zone, _Form(_ARGUMENTS, lambda o: list(o.__getinitargs__()), lambda a: zone(*a)))
+    _has_standard = True
 
 
 def _zone_key(zone: Any) -> str:

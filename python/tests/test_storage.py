@@ -132,6 +132,34 @@ def test_reading_rejects_unregistered_classes(tmp_path: pathlib.Path) -> None:
         keep(ss.sqlite_checkpointer(path)).get_state("t")
 
 
+def test_threads_store_standard_values_first(run_python: Any, tmp_path: pathlib.Path) -> None:
+    done = run_python(
+        """
+        import decimal, threading
+        import superstep as ss
+
+        ss.storable(decimal.Decimal, dump=lambda d: f"my {d}", load=lambda text: decimal.Decimal(text[3:]))
+        graph = ss.Graph({"x": None}).add("n", lambda s: None).edge(ss.START, "n")
+        app = graph.compile(checkpointer=ss.sqlite_checkpointer("threads.db"))
+        ready, given = threading.Barrier(8), (1, {2}, b"3", decimal.Decimal("4.0"))
+
+        def store(number):
+            ready.wait()
+            app.invoke({"x": given}, thread_id=str(number))
+
+        users = [threading.Thread(target=store, args=(i,)) for i in range(8)]
+        for user in users:
+            user.start()
+        for user in users:
+            user.join()
+        print(all(app.get_state(str(i)).values["x"] == given for i in range(8)))
+        print(ss._stored._forms[decimal.Decimal].dump(4))
+        """,
+        cwd=tmp_path,
+    )
+    assert (done.stdout, done.stderr) == ("True\nmy 4\n", "")
+
+
 def test_reading_never_imports_or_calls_other_names() -> None:
     for name in (["os", "system"], ["builtins", "eval"], ["subprocess", "Popen"]):
         for code in range(7):
