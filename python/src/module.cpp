@@ -195,7 +195,9 @@ void add_agents(nb::module_& m) {
            })
       .def("__setstate__",
            [](agent_result& at, const nb::tuple& from) {
-             const auto text = nb::cast<nb::bytes>(from[0]);
+             if (from.size() != 1 || !nb::isinstance<nb::bytes>(from[0]))
+               throw nb::value_error("this is not a pickled AgentResult");
+             const auto text = nb::borrow<nb::bytes>(from[0]);
              new (&at) agent_result{agent_result::from_packed({text.c_str(), text.size()})};
            })
       .def("__repr__", &agent_result::repr);

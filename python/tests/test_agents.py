@@ -321,6 +321,10 @@ def test_result_pickles() -> None:
     assert copy.messages == result.messages and copy.text == "hé" and copy.status == "finished"
     assert (copy.usage, copy.steps, copy.model_calls) == (result.usage, result.steps, 1)
     assert copy.index == result.index and list(copy) == ["messages"]
+    damaged: Any
+    for damaged in ((), (5,), (b"",), (b"{}", b"{}")):
+        with pytest.raises(ValueError, match="not a pickled AgentResult"):
+            ss.AgentResult.__new__(ss.AgentResult).__setstate__(damaged)  # type: ignore[attr-defined]
 
 
 def test_interrupted_result_pickles() -> None:
