@@ -140,13 +140,17 @@ nb::object command_object(const tool_command& from) {
 }
 
 /// Throws nb::type_error for an object whose text cannot be meant as an answer: a coroutine that
-/// was not awaited, a generator, or another iterator.
+/// was not awaited, a generator or another iterator, or a ToolMessage of LangChain.
 void check_is_result(nb::handle from, const std::string& where) {
-  const auto is_awaitable = nb::hasattr(from, "__await__");
-  if (is_awaitable || nb::hasattr(from, "__anext__") || PyIter_Check(from.ptr()) != 0)
-    throw nb::type_error((where + " is " + type_text(from) +
-                          (is_awaitable ? "; await it" : "; return a list or a text of its items"))
-                             .c_str());
+  const auto* advice = static_cast<const char*>(nullptr);
+  if (nb::hasattr(from, "__await__"))
+    advice = "; await it";
+  else if (nb::hasattr(from, "__anext__") || PyIter_Check(from.ptr()) != 0)
+    advice = "; return a list or a text of its items";
+  else if (nb::hasattr(from, "tool_call_id"))
+    advice = "; return its content, or a dict";
+  if (advice != nullptr)
+    throw nb::type_error((where + " is " + type_text(from) + advice).c_str());
 }
 
 } // namespace

@@ -94,7 +94,11 @@ def test_results_without_a_useful_text_are_errors() -> None:
     def answer_of(tool: Any, *middleware: ss.Middleware) -> str:
         return ss.create_agent(calling_model, [ss.tool(name="t")(tool)], middleware=middleware).invoke("x").text
 
+    class ToolMessage:
+        tool_call_id = "1"
+
     assert "result of tool 't' is a coroutine; await it" in answer_of(nested)
+    assert "result of tool 't' is a ToolMessage; return its content, or a dict" in answer_of(ToolMessage)
     assert "is a coroutine; await it" in answer_of(later, ss.Middleware("w", wrap_tool_call=forgets))
     for tool, kind in ((items, "a generator"), (async_items, "an async_generator"), (lambda: map(str, []), "a map")):
         assert f"result of tool 't' is {kind}; return a list or a text" in answer_of(tool)
