@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterable, Mapping, TypedDict, Union
 from . import _runs, _superstep
 from ._agents import Agent, create_agent
 from ._engine import engine
-from ._functions import is_missing
+from ._functions import checked_count, is_missing, type_text
 from ._superstep import RowBlock, RowWindow
 
 AgentSource = Union[Agent, str, "os.PathLike[str]"]
@@ -166,10 +166,14 @@ class Runner:
         if unknown:
             raise TypeError(f"unknown parameters: {', '.join(sorted(unknown))}")
         self._agent = agent_of(agent, tools)
-        self._workers = settings.get("workers", 1)
+        self._workers = checked_count(settings.get("workers", 1), "workers")
         self._question = settings.get("question")
         self._concurrency = settings.get("concurrency", 256)
-        self._options = dict(settings.get("options", {}))
+        _runs.check_concurrency(self._concurrency)
+        options = settings.get("options", {})
+        if not isinstance(options, Mapping):
+            raise TypeError(f"options must be a dict, not {type_text(options)}")
+        self._options = dict(options)
         self._key = settings.get("key")
         self._job = settings.get("job", "rows")
         self._columns = columns_of(settings.get("columns"))

@@ -264,7 +264,8 @@ def wait(start: Start) -> Any:
         raise
 
 
-def _check_concurrency(concurrency: int) -> None:
+def check_concurrency(concurrency: Any) -> None:
+    """Raises TypeError or ValueError for a value that is not a number of runs."""
     if isinstance(concurrency, bool) or not isinstance(concurrency, int):
         raise TypeError(f"concurrency must be an int, not {type_text(concurrency)}")
     if concurrency < 1:
@@ -280,7 +281,7 @@ def run_each(
     starts a run; an Exception that it raises is yielded in place of the result. Runs are cancelled if
     the caller stops reading.
     """
-    _check_concurrency(concurrency)
+    check_concurrency(concurrency)
     results = _superstep.Results()
     live: dict[int, tuple[Any, Any]] = {}
     index = 0
@@ -360,7 +361,7 @@ async def arun_each(
     """Awaits a run for each input, at most ``concurrency`` at once. Returns results or exceptions."""
     import asyncio
 
-    _check_concurrency(concurrency)
+    check_concurrency(concurrency)
     places = asyncio.Semaphore(concurrency)
 
     async def bounded(item: Any) -> Any:

@@ -269,3 +269,20 @@ def test_rows_without_key_or_question_fail() -> None:
     assert "no value in the column 'id'" in errors[1] and "is not unique" in errors[4]
     assert "no value in the column 'q'" in errors[5]
     assert runner.run(rows[1:3]).column("status") == ["failed", "failed"] and len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    "settings, text",
+    [
+        ({"concurrency": "5"}, "concurrency must be an int, not a str"),
+        ({"concurrency": 0}, "concurrency must be at least 1"),
+        ({"workers": 1.5}, "workers must be an int, not a float"),
+        ({"workers": -1}, "workers must be at least 0"),
+        ({"options": 5}, "options must be a dict, not an int"),
+    ],
+)
+def test_wrong_settings_are_refused_before_the_job(agent_file: str, settings: Any, text: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=text):
+        superstep.ray.Agent(agent_file, tools=[inc], question="question", **settings)
+    with pytest.raises((TypeError, ValueError), match=text):
+        superstep.spark.map(agent_file, tools=[inc], question="question", **settings)
