@@ -200,18 +200,24 @@ class Graph:
         input of the node. It is a function like that of a node; ``runtime.error`` is the exception. If
         it raises an exception itself, the run fails.
         """
+        checked_text(node, "the node of an error handler")
+        if not callable(handler):
+            raise TypeError(f"an error handler must be a function, not {type_text(handler)}")
         self._steps.append(("error_handler", (node, handler, *_kind_of(handler))))
         return self
 
     def edge(self, source: "str | Sequence[str]", target: str) -> "Graph":
         """Adds an edge. With a list of sources, the target runs when all of them have run."""
         sources = [source] if isinstance(source, str) else checked_texts(source, "the source of an edge")
+        if not sources:
+            raise ValueError("an edge needs at least one source; the list is empty")
         checked_text(target, "the target of an edge")
         self._steps.append(("edge", (sources, target)))
         return self
 
     def sequence(self, *nodes: str) -> "Graph":
         """Adds an edge from each node to the next one."""
+        checked_texts(nodes, "a sequence")
         for source, target in zip(nodes, nodes[1:]):
             self.edge(source, target)
         return self

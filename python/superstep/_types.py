@@ -196,6 +196,8 @@ class CachePolicy(Values):
     def __init__(
         self, key: "Callable[[Any], str | bytes] | None" = None, ttl: float | None = None
     ) -> None:
+        if key is not None and not callable(key):
+            raise TypeError(f"key must be a function of the input, not {type_text(key)}")
         self.key = key
         self.ttl = checked_ttl(ttl)
 

@@ -66,6 +66,10 @@ def test_agents_name_the_wrong_argument(call: Callable[[], Any], text: str) -> N
         (lambda: graph().edge(ss.START, wrong), "target of an edge must be a str, not an int"),
         (lambda: graph().edge(wrong, "a"), "source of an edge must be a list of str, not an int"),
         (lambda: graph().edge([wrong], "a"), "item of the source of an edge must be a str, not an int"),
+        (lambda: graph().sequence(["a", "b"]), "item of a sequence must be a str, not a list"),  # type: ignore[arg-type]
+        (lambda: graph().add("a", node, on_error=wrong), "error handler must be a function, not an int"),
+        (lambda: graph().on_error(node, wrong), "node of an error handler must be a str, not an int"),
+        (lambda: ss.CachePolicy(key=wrong), "key must be a function of the input, not an int"),
         (lambda: graph().branch(wrong, node), "source of a branch must be a str, not an int"),
         (lambda: graph().branch("a", wrong), "router of a branch must be a function, not an int"),
         (lambda: graph().branch("a", node, {1: "b"}), r"label of the branch of 'a' must be .* not an int \(1\)"),
@@ -78,6 +82,11 @@ def test_agents_name_the_wrong_argument(call: Callable[[], Any], text: str) -> N
 def test_graphs_name_the_wrong_argument(call: Callable[[], Any], text: str) -> None:
     with pytest.raises(TypeError, match=text):
         call()
+
+
+def test_edges_need_a_source() -> None:
+    with pytest.raises(ValueError, match="at least one source"):
+        graph().edge([], "a")
 
 
 def test_runs_name_the_unknown_option() -> None:
