@@ -68,6 +68,15 @@ void add_calls_without_result(dom::element last, result_line& into) {
       into.tools.push_back({std::string{text_at(call, "name")}, false, false});
 }
 
+/// Whether a message ends the loop of an agent: it is of the model, and calls no tool.
+bool is_final_answer(dom::element message) noexcept {
+  auto calls = dom::array{};
+  return (text_at(message, "type") == "ai" || text_at(message, "role") == "assistant") &&
+         (message["tool_calls"].get(calls) != simdjson::SUCCESS || calls.size() == 0);
+}
+
+/// Reads a conversation. It shows that the row has succeeded if its last message is an answer: the
+/// messages of a failed row end with its input or its tools.
 /// @param has_open_step whether the row ended within a super-step, which may be that of the tools
 void read_messages(dom::array messages, bool has_open_step, result_line& into) {
   into.has_answer = true;
@@ -85,6 +94,7 @@ void read_messages(dom::array messages, bool has_open_step, result_line& into) {
   }
   if (last && has_open_step)
     add_calls_without_result(*last, into);
+  into.is_status_known = into.is_status_known || (last && is_final_answer(*last));
 }
 
 /// Whether a row ended within a super-step, because a node failed or because of its deadline.
@@ -290,15 +300,13 @@ result_line read_result_line(dom::object line, std::string_view answer_member) {
       read_messages(list, has_open_step(line), out);
     if (member.at_key("structured_response").get(value) == simdjson::SUCCESS) {
       out.structured = canonical(value);
-      out.has_answer = true;
+      out.has_answer = out.is_status_known = true;
     }
   }
   if (auto answer = std::string_view{}; line.at_key("answer").get(answer) == simdjson::SUCCESS) {
     out.answer = answer;
-    out.has_answer = true;
+    out.has_answer = out.is_status_known = true; // only a row that has succeeded has an answer
   }
-  // Only a row that has succeeded has an answer.
-  out.is_status_known = out.is_status_known || out.has_answer;
   if (line.at_key("usage").get(member) == simdjson::SUCCESS)
     read_usage(member, out);
   read_usage_fields(line, out);

@@ -37,7 +37,7 @@ struct result_line {
   std::string key; ///< the row's id; empty if the line has none
   result_status status = result_status::ok;
   /// Whether the line shows how the row ended. A line with selected fields may have neither the
-  /// status nor an answer; its `status` is then `ok`.
+  /// status nor an answer, or messages that end without one; its `status` is then `ok`.
   bool is_status_known = false;
   /// Returns `ok`, `error` or `cancelled`; `unknown` unless is_status_known.
   [[nodiscard]] std::string_view status_text() const noexcept {

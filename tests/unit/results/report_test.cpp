@@ -233,6 +233,18 @@ BOOST_AUTO_TEST_CASE(lines_without_status_are_counted_as_unknown) {
   BOOST_TEST(got.errors.at("unknown").rows == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(messages_without_answer_do_not_count_as_success) {
+  const auto question = std::string{R"({"id":"a","messages":[{"type":"human","content":"x"})"};
+  auto got = report{};
+  got.add(read(question + "]}")); // the model has failed
+  got.add(read(question + R"(,{"type":"ai","content":"","tool_calls":[{"name":"f"}]}]})"));
+  got.add(read(question + R"(,{"type":"tool","name":"f","content":"1"}]})"));
+  got.add(read(R"({"id":"a","messages":[]})"));
+  got.add(read(question + R"(,{"type":"ai","content":"y","tool_calls":[]}]})"));
+  got.add(read(question + R"(,{"role":"assistant","content":"y"}]})"));
+  BOOST_TEST(contains(to_text(got), "6 rows, 2 ok, 0 failed, 4 of unknown status"), to_text(got));
+}
+
 BOOST_AUTO_TEST_CASE(charts_use_the_singular_for_one) {
   auto values = distribution{};
   values.add(0);
