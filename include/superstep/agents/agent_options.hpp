@@ -185,9 +185,13 @@ public:
              std::invocable<const F&, const State&, const runtime&>)
   state_function(F f) {
     using made = std::invoke_result_t<const F&, const State&, const runtime&>;
+    constexpr auto is_right = std::is_convertible_v<made, T> || is_task_v<made>;
+    static_assert(is_right, "a prompt function returns a message_list, and a function that chooses "
+                            "the model returns a chat_model_ptr; a coroutine returns a task<> of "
+                            "one of these");
     if constexpr (is_task_v<made>)
       call_ = std::move(f);
-    else
+    else if constexpr (is_right)
       call_ = [f = std::move(f)](const State& state, const runtime& rt) {
         return ready<T>(f(state, rt));
       };

@@ -160,7 +160,7 @@ class graph {
 public:
   /// Creates a graph with one channel for each field of State, and no nodes.
   graph() {
-    add_channels();
+    detail::add_channels_of<State>(builder_);
     builder_.set_state([] { return state_ptr{new struct_block<State>}; });
   }
 
@@ -414,14 +414,6 @@ private:
         std::move(names));
     return *this;
   }
-  void add_channels() {
-    boost::mp11::mp_for_each<detail::fields_of<State>>([this](auto d) {
-      constexpr auto member = decltype(d)::pointer;
-      using rule = typename detail::rule_for<member, typename detail::rules_of<State>::type>::type;
-      builder_.add_channel(detail::make_channel<field_place<member>, rule>(d.name, {}));
-    });
-  }
-
   detail::program_builder builder_;
 };
 

@@ -7,6 +7,7 @@
 #include <superstep/tools/make_tool.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -48,6 +49,35 @@ BOOST_DESCRIBE_STRUCT(city_args, (), (city))
 struct odd_result {
   int n = 0;
 };
+
+struct foreign_rule {
+  int amount = 0;
+  using reducers = ss::reducers<ss::by<&order::amount, std::plus<>>>;
+};
+BOOST_DESCRIBE_STRUCT(foreign_rule, (), (amount))
+
+struct undescribed_rule {
+  int amount = 0;
+  int total = 0;
+  using reducers = ss::reducers<ss::by<&undescribed_rule::total, std::plus<>>>;
+};
+BOOST_DESCRIBE_STRUCT(undescribed_rule, (), (amount))
+
+struct second_rule {
+  int amount = 0;
+  using reducers = ss::reducers<ss::by<&second_rule::amount, std::plus<>>,
+                                ss::by<&second_rule::amount, ss::ephemeral_rule>>;
+};
+BOOST_DESCRIBE_STRUCT(second_rule, (), (amount))
+
+void rules() {
+  // expect: `reducers` has a rule for a field that the state does not describe
+  ss::graph<foreign_rule>{};
+  // expect: `reducers` has a rule for a field that the state does not describe
+  ss::graph<undescribed_rule>{};
+  // expect: `reducers` has two rules for a field
+  ss::graph<second_rule>{};
+}
 
 void numbers(const char* text) {
   // expect: a number with a fraction does not fit this field
@@ -149,6 +179,9 @@ void agents() {
   (void)ss::create_agent<conversation>({.model = "openai:gpt-4o-mini"});
   // expect: a prompt function takes (const State&, const runtime&)
   (void)ss::create_agent({.model = "openai:gpt-4o-mini", .prompt = [](int) { return "hi"; }});
+  // expect: a prompt function returns a message_list
+  (void)ss::create_agent(
+      {.model = "openai:gpt-4o-mini", .prompt = [](const ss::messages_state&) { return "hi"; }});
   // expect: a function that chooses the model takes (const State&, const runtime&)
   (void)ss::create_agent({.model = [](int) { return nullptr; }});
   // expect: a hook takes (const State&, runtime)

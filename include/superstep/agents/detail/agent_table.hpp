@@ -262,11 +262,7 @@ public:
       react::refuse_options("the state needs a field `structured_response` of type json::value, "
                             "because the agent has a response format");
     table_.set_state([] { return state_ptr{new struct_block<State>}; });
-    boost::mp11::mp_for_each<fields_of<State>>([this](auto d) {
-      constexpr auto member = decltype(d)::pointer;
-      using rule = typename rule_for<member, typename rules_of<State>::type>::type;
-      table_.add_channel(make_channel<field_place<member>, rule>(d.name, {}));
-    });
+    add_channels_of<State>(table_);
   }
 
   /// Adds the node that calls the model.

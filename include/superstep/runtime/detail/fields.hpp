@@ -85,6 +85,30 @@ struct rule_for<Member, superstep::reducers<by<M, Rule>, Rest...>> {
                                            rule_for<Member, superstep::reducers<Rest...>>>::type;
 };
 
+/// Whether a pointer to a member names a field in the description of a state.
+template <class State, auto Member>
+consteval bool is_field_of() {
+  auto found = false;
+  boost::mp11::mp_for_each<fields_of<State>>(
+      [&](auto d) { found = found || same_member<decltype(d)::pointer, Member>(); });
+  return found;
+}
+
+template <auto Member, auto... Members>
+consteval bool is_listed_once() {
+  return (int{same_member<Member, Members>()} + ...) == 1;
+}
+
+/// Fails to compile if a rule would have no effect.
+template <class State, auto... Members, class... Rules>
+consteval void check_rules(std::type_identity<superstep::reducers<by<Members, Rules>...>>) {
+  static_assert((is_field_of<State, Members>() && ...),
+                "`reducers` has a rule for a field that the state does not describe: use "
+                "by<&your_state::field, rule>, and add the field to BOOST_DESCRIBE_STRUCT");
+  static_assert((is_listed_once<Members, Members...>() && ...),
+                "`reducers` has two rules for a field: remove one of them");
+}
+
 /// Creates the channel of a field.
 /// @tparam Rule a rule of channels/kinds.hpp, or a reducer
 template <class Place, class Rule>
@@ -108,6 +132,18 @@ std::unique_ptr<const channel> make_channel(std::string name, Place place) {
                   "more, id_source&) or as T(const T&, const T&)");
     return std::make_unique<binary_operator_aggregate<Place, T, Rule>>(std::move(name), place);
   }
+}
+
+/// Adds the channels of all fields of a state to the definition of a graph.
+template <class State, class Builder>
+void add_channels_of(Builder& into) {
+  using rules = typename rules_of<State>::type;
+  check_rules<State>(std::type_identity<rules>{});
+  boost::mp11::mp_for_each<fields_of<State>>([&into](auto d) {
+    constexpr auto member = decltype(d)::pointer;
+    using rule = typename rule_for<member, rules>::type;
+    into.add_channel(make_channel<field_place<member>, rule>(d.name, {}));
+  });
 }
 
 } // namespace detail
