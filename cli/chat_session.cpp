@@ -5,6 +5,7 @@
 
 #include "actors/engine_access.hpp"
 #include "base/error_words.hpp"
+#include "base/utf8.hpp"
 #include "cli/chat_events.hpp"
 #include "cli/chat_words.hpp"
 
@@ -55,6 +56,8 @@ chat_session::leaving chat_session::run() {
     if (typed.why != line_reader::end::line)
       break;
     now = obey(typed.line);
+    if (shown_.is_cut()) // no one would read the answers to further messages
+      return leaving::ended;
   }
   return result_;
 }
@@ -220,8 +223,8 @@ line_reader::read chat_session::read(std::string_view prompt) {
     auto typed = input_.next(prompt);
     input_.remember(typed.line);
     if (given_.is_at_keyboard && typed.why != line_reader::end::line)
-      shown_.prompt("\n"); // so that the shell's prompt begins a new line
-    if (is_utf8(typed.line))
+      shown_.prompt("\n");   // so that the shell's prompt begins a new line
+    if (is_utf8(typed.line)) // only valid text can be saved in a checkpoint
       return typed;
     result_ = leaving::failed;
     remarks_.failed("the line is not valid UTF-8 and was ignored");

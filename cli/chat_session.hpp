@@ -29,7 +29,8 @@ public:
   };
   /// The reason for the end of the conversation.
   enum class leaving : std::uint8_t {
-    ended,  ///< end of input or /quit, and all messages were answered
+    /// End of input or /quit, and all messages were answered; or the answers cannot be written.
+    ended,
     failed, ///< end of input or /quit, and an answer or a line failed
     stopped ///< Ctrl-C, or a review is pending
   };

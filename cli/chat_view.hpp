@@ -43,6 +43,8 @@ public:
   void remark(std::string_view text);
   /// Displays the prompt for an input line.
   void prompt(std::string_view text);
+  /// Whether a text could not be written, for example because the reader of a pipe has ended.
+  [[nodiscard]] bool is_cut() const { return out_.fail(); }
 
 private:
   void say(std::string_view piece);

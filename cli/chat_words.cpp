@@ -105,10 +105,4 @@ std::string choices_of(const human_interrupt_config& config) {
   return out;
 }
 
-bool is_utf8(std::string_view line) {
-  auto quoted = std::string{}; // the JSON parser rejects strings that are not valid UTF-8
-  append_quoted(quoted, line);
-  return parse_json(quoted).has_value();
-}
-
 } // namespace superstep::cli

@@ -29,7 +29,4 @@ struct typed_line {
 /// Returns a text with the allowed answers, such as `accept or ignore`.
 [[nodiscard]] std::string choices_of(const human_interrupt_config& config);
 
-/// Whether a line is valid UTF-8. Only valid text can be saved in a checkpoint.
-[[nodiscard]] bool is_utf8(std::string_view line);
-
 } // namespace superstep::cli

@@ -252,6 +252,15 @@ BOOST_AUTO_TEST_CASE(each_line_of_piped_input_is_answered) {
   BOOST_TEST(end.err.starts_with("thread t in "), end.err);
 }
 
+BOOST_AUTO_TEST_CASE(chat_ends_when_answers_cannot_be_written) {
+  const auto at = desk{};
+  const auto full = at.shell("printf 'hello\\nyou\\n' |", " >/dev/full");
+  BOOST_TEST(full.exit_code == 1, full.err);
+  BOOST_TEST(full.err.find("cannot write to standard output") != full.err.npos, full.err);
+  const auto later = at.shell("echo /history |");
+  BOOST_TEST(later.out == "> hello\nI heard: hello\n"); // the answer is saved
+}
+
 BOOST_AUTO_TEST_CASE(next_piped_line_answers_pending_interrupt) {
   const auto at = desk{review};
   const auto asked = at.shell("printf 'book Ritz\\n' |");

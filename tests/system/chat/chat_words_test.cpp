@@ -119,13 +119,4 @@ BOOST_AUTO_TEST_CASE(invisible_characters_are_shown_as_code_points) {
   BOOST_TEST(one_line("a\u202Eb", 100) == "a<U+202E>b");
 }
 
-BOOST_AUTO_TEST_CASE(input_that_is_not_utf8_is_detected) {
-  BOOST_TEST(is_utf8(""));
-  BOOST_TEST(is_utf8("Gr\xC3\xBC\xC3\x9F"
-                     "e \"\\\t"));
-  BOOST_TEST(!is_utf8("Gr\xFC"
-                      "n"));
-  BOOST_TEST(!is_utf8("\xC3"));
-}
-
 BOOST_AUTO_TEST_SUITE_END()
