@@ -3,16 +3,41 @@
 // editing. line_reader.cpp reads them from a plain terminal or a pipe.
 #include "cli/keyboard.hpp"
 
+#include <array>
+#include <csignal>
+
 #include <poll.h>
 #include <unistd.h>
 
 namespace superstep::cli {
+
+namespace {
+
+constexpr auto ending_signals = std::array{SIGHUP, SIGQUIT, SIGTERM};
+
+// Global, because a signal handler has no other way to reach an object.
+auto terminal_before = termios{};
+
+/// Restores the terminal and ends the process by the signal. Otherwise the shell would not show
+/// what the user types.
+extern "C" void restore_terminal(int signal) {
+  ::tcsetattr(STDIN_FILENO, TCSANOW, &terminal_before);
+  line_editor::restore_terminal();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal); // handled when this function has returned
+}
+
+} // namespace
 
 keyboard::keyboard(const wake_up& bell, bool is_terminal) : lines_{STDIN_FILENO, bell} {
   auto now = termios{};
   if (::tcgetattr(STDIN_FILENO, &now) != 0)
     return;
   before_ = now;
+  terminal_before = now;
+  for (const auto signal : ending_signals)
+    if (std::signal(signal, restore_terminal) == SIG_IGN) // for example by nohup
+      std::signal(signal, SIG_IGN);
   if (!is_terminal || !line_editor::is_possible())
     return;
   shows_keys_itself_ = true;
@@ -22,8 +47,12 @@ keyboard::keyboard(const wake_up& bell, bool is_terminal) : lines_{STDIN_FILENO,
 
 keyboard::~keyboard() {
   editor_.reset();
-  if (before_)
-    ::tcsetattr(STDIN_FILENO, TCSANOW, &*before_);
+  if (!before_)
+    return;
+  for (const auto signal : ending_signals)
+    if (std::signal(signal, SIG_DFL) == SIG_IGN)
+      std::signal(signal, SIG_IGN);
+  ::tcsetattr(STDIN_FILENO, TCSANOW, &*before_);
 }
 
 line_reader::read keyboard::next(std::string_view prompt) {

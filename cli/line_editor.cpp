@@ -7,6 +7,7 @@
 #include "base/utf8.hpp"
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <clocale>
 #include <cstdlib>
@@ -27,12 +28,16 @@ static_assert(paste_begins.size() == paste_ends.size());
 constexpr auto line_end_shown = wchar_t{0x23CE}; // ⏎ represents a line break in a paste
 constexpr auto tab_shown = wchar_t{0x21E5};      // ⇥ represents a tab in a paste
 
+// Global, because a signal handler has no other way to reach an object.
+auto changes_terminal = std::atomic<bool>{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
 void write_to_terminal(std::string_view text) {
   [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, text.data(), text.size());
 }
 
 void append_utf8(std::string& out, wchar_t wide) {
-  const auto code = static_cast<std::uint32_t>(wide);
+  const auto code = std::uint32_t{static_cast<char32_t>(wide)};
   const auto tail = [&](unsigned shift) {
     out += static_cast<char>(0x80U | ((code >> shift) & 0x3FU));
   };
@@ -190,6 +195,11 @@ struct line_editor::impl {
   bool was_interrupted = false;
 };
 
+void line_editor::restore_terminal() noexcept {
+  if (changes_terminal.exchange(false))
+    write_to_terminal("\x1b[?2004l"); // turns bracketed paste off
+}
+
 bool line_editor::is_possible() {
   const auto* const term = std::getenv("TERM");
   return term != nullptr && *term != '\0' && std::string_view{term} != "dumb";
@@ -224,11 +234,12 @@ line_editor::line_editor(const wake_up& bell) : impl_{std::make_unique<impl>(bel
     el_wset(at.editor, EL_BIND, left, L"ed-prev-word", nullptr);
   for (const auto* right : {L"\\e[1;5C", L"\\ef"})
     el_wset(at.editor, EL_BIND, right, L"em-next-word", nullptr);
+  changes_terminal.store(true);
   write_to_terminal("\x1b[?2004h"); // turns bracketed paste on
 }
 
 line_editor::~line_editor() {
-  write_to_terminal("\x1b[?2004l"); // turns bracketed paste off
+  restore_terminal();
   el_end(impl_->editor);
   history_wend(impl_->history);
 }

@@ -16,6 +16,8 @@ class line_editor {
 public:
   /// Whether the terminal supports line editing.
   [[nodiscard]] static bool is_possible();
+  /// Turns off what a line editor has turned on in the terminal. May be called by a signal handler.
+  static void restore_terminal() noexcept;
 
   /// @pre standard input and output are terminals, and nothing else reads standard input
   explicit line_editor(const wake_up& bell);

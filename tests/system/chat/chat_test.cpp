@@ -42,6 +42,7 @@ constexpr auto rules = std::string_view{R"(rules:
   - {type: human, match: 'note (\w+)', calls: [{name: remember, args: {key: n, text: '\1'}}]}
   - {type: human, match: 'recall', calls: [{name: recall}]}
   - {type: ai, text: '{"city":"Oslo"}'}
+  - {type: human, match: '^end$', calls: [{name: end_it}]}
   - {type: human, match: 'fail', calls: [{name: calculator, args: {expression: fail}}]}
 default: {text: 'I heard: \0'}
 )"};
@@ -220,6 +221,26 @@ BOOST_AUTO_TEST_CASE(ctrl_c_stops_answer_which_another_process_resumes) {
   again.type("add 1 and 2\n");
   again.read_until("It is 3.\n> ");
   leave(again);
+}
+
+BOOST_AUTO_TEST_CASE(signal_that_ends_chat_restores_terminal) {
+  for (const auto* signal : {"TERM", "HUP"}) {
+    const auto at = desk{"  - command:\n      name: end_it\n      description: Ends the chat.\n"
+                         "      argv: [/bin/sh, -c, 'kill -" +
+                         std::string{signal} + " $PPID']\n"};
+    for (const auto* term : {"dumb", "xterm"}) {
+      auto line = "TERM=" + std::string{term};
+      for (const auto& word : at.command(term))
+        line += " '" + word + "'";
+      auto chat = terminal_process{{"/bin/sh", "-c", line + "; stty -a"}};
+      chat.read_until("> ");
+      chat.type("end\r");
+      const auto shown = chat.read_rest();
+      BOOST_TEST(shown.find(" icanon") != shown.npos, shown);
+      BOOST_TEST(shown.find(" echo ") != shown.npos, shown);
+      BOOST_TEST((shown.find("\x1b[?2004l") != shown.npos) == (term == std::string_view{"xterm"}));
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(killed_conversation_continues_with_new_input) {
