@@ -35,6 +35,15 @@ std::string real_path(const std::string& path) {
   return out.string();
 }
 
+/// Returns the error of a temporary file that could not be created beside `path`. The user does not
+/// know the name of the temporary file.
+error creation_error(const std::string& path, int code) {
+  auto out = disk_error("create a file beside", path, code);
+  if (code == EACCES || code == EPERM || code == EROFS)
+    out.text += "; check the permissions of its folder, or use another one";
+  return out;
+}
+
 } // namespace
 
 error disk_error(std::string_view action, std::string_view path, int code) {
@@ -94,7 +103,7 @@ result<file> file::open_temporary(const file& like) {
   auto name = real_path(like.path()) + ".XXXXXX";
   auto fd = ::mkostemp(name.data(), O_CLOEXEC | O_APPEND);
   if (fd < 0)
-    return disk_error("create", name, errno);
+    return creation_error(like.path(), errno);
   struct stat info {};
   if (::fstat(like.fd(), &info) == 0) // on failure the file keeps mode 0600 of mkostemp()
     static_cast<void>(::fchmod(fd, info.st_mode & 07777));
@@ -105,7 +114,7 @@ result<file> file::open_unique(const std::string& path) {
   auto name = path + ".XXXXXX"; // mkostemp() creates the file, so that no other one is overwritten
   auto fd = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd < 0)
-    return disk_error("create", name, errno);
+    return creation_error(path, errno);
   return file{fd, std::move(name)};
 }
 
@@ -313,19 +322,21 @@ result<void> sync_folder_of(const std::string& path) {
 
 result<void> file::replace_content(const std::string& path, std::string_view bytes) {
   const auto real = real_path(path);
-  auto fresh = open_unique(real);
-  if (!fresh)
-    return fresh.error();
+  auto name = real + ".XXXXXX";
+  const auto fd = ::mkostemp(name.data(), O_CLOEXEC);
+  if (fd < 0)
+    return creation_error(path, errno);
+  auto fresh = file{fd, path}; // errors name the file that is replaced
   struct stat info {};
   if (::stat(real.c_str(), &info) == 0) // else the file keeps mode 0600 of mkostemp()
-    static_cast<void>(::fchmod(fresh->fd(), info.st_mode & 07777));
-  auto written = fresh->append(bytes);
+    static_cast<void>(::fchmod(fd, info.st_mode & 07777));
+  auto written = fresh.append(bytes);
   if (written)
-    written = fresh->sync();
-  if (written && ::rename(fresh->path().c_str(), real.c_str()) != 0)
+    written = fresh.sync();
+  if (written && ::rename(name.c_str(), real.c_str()) != 0)
     written = disk_error("replace", path, errno);
   if (!written) {
-    ::unlink(fresh->path().c_str());
+    ::unlink(name.c_str());
     return written.error();
   }
   return sync_folder_of(real);

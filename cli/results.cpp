@@ -6,6 +6,7 @@
 #include "cli/file_start.hpp"
 #include "cli/score.hpp"
 #include "cli/usage.hpp"
+#include "cli/written_file.hpp"
 #include "results/compare.hpp"
 #include "results/html_page.hpp"
 #include "results/report.hpp"
@@ -15,7 +16,6 @@
 
 #include <superstep/base/detail/distinct_files.hpp>
 
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -25,7 +25,6 @@
 #include <system_error>
 #include <vector>
 
-#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -67,14 +66,6 @@ bool is_report_or_new(const std::string& path) {
   return start && (start->empty() || *start == results::html_start);
 }
 
-/// Whether the path leads to a device or a pipe. A page is written into it: a rename would put a
-/// file in its place.
-bool is_stream(const std::string& path) {
-  auto failed = std::error_code{};
-  const auto type = std::filesystem::status(path, failed).type();
-  return type == std::filesystem::file_type::character || type == std::filesystem::file_type::fifo;
-}
-
 /// Fails if something else than a file, a device or a pipe has the path.
 result<void> check_type(const std::string& path) {
   auto failed = std::error_code{};
@@ -83,28 +74,6 @@ result<void> check_type(const std::string& path) {
     return {};
   return error{errc::invalid_argument,
                "--output: '" + path + "' is not a file; use the path of a file"};
-}
-
-/// Writes a page into a device or a pipe.
-result<void> write_stream(const std::string& path, std::string_view page) {
-  // O_NONBLOCK: opening a pipe without a reader must fail instead of waiting for one.
-  const auto fd = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0 && errno == ENXIO)
-    return error{errc::invalid_argument,
-                 "--output: the pipe '" + path + "' has no reader; start its reader first"};
-  auto code = fd < 0 ? errno : 0;
-  if (fd >= 0) {
-    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
-    while (!page.empty() && code == 0) {
-      const auto written = ::write(fd, page.data(), page.size());
-      if (written > 0)
-        page.remove_prefix(static_cast<std::size_t>(written));
-      else if (written == 0 || errno != EINTR)
-        code = written == 0 ? ENOSPC : errno;
-    }
-    ::close(fd);
-  }
-  return code == 0 ? result<void>{} : detail::disk_error("write", path, code);
 }
 
 /// Checks that the page can be written without damage to another file, before the files are read.
@@ -123,10 +92,6 @@ result<void> check_page(const std::string& path, std::vector<used_file> read) {
                                              "' exists and is not a report of superstep; it is not "
                                              "overwritten. Use another file"};
   return {};
-}
-
-result<void> write_page(const std::string& path, const std::string& page) {
-  return is_stream(path) ? write_stream(path, page) : detail::file::replace_content(path, page);
 }
 
 /// Returns the number of columns for tables: those of the terminal, else 100.
@@ -162,7 +127,7 @@ int run_report(const report_arguments& given) {
     return fail_verb("report", read.error().text);
   note_outdated_scores("report", given.file);
   if (!given.output.empty())
-    if (const auto written = write_page(given.output, results::to_html(*read)); !written)
+    if (const auto written = write_file(given.output, results::to_html(*read)); !written)
       return fail_verb("report", written.error().text);
   std::cout << (given.json ? superstep::to_text(results::to_json(*read)) : results::to_text(*read))
             << '\n';
@@ -233,7 +198,7 @@ int run_diff(const diff_arguments& given) {
     if (side->is_torn)
       note_torn("diff", side == &compared->left ? given.left : given.right);
   if (!given.output.empty())
-    if (const auto written = write_page(given.output, results::to_html(*compared)); !written)
+    if (const auto written = write_file(given.output, results::to_html(*compared)); !written)
       return fail_verb("diff", written.error().text);
   std::cout << (given.json ? superstep::to_text(results::to_json(*compared))
                            : results::to_text(*compared, columns()))

@@ -9,6 +9,7 @@
 #include "cli/imported_thread.hpp"
 #include "cli/langgraph_database.hpp"
 #include "cli/usage.hpp"
+#include "cli/written_file.hpp"
 
 #include <superstep/checkpoint/postgres.hpp>
 #include <superstep/checkpoint/sqlite.hpp>
@@ -202,12 +203,8 @@ int export_one(const threads_arguments& given) {
     return 0;
   }
   check_replaced(given.file, bytes);
-  auto out = std::ofstream{given.file, std::ios::binary};
-  out << bytes << std::flush;
-  if (!out)
-    throw std::runtime_error{given.file +
-                             ": cannot be written; check that you may write to it and that the "
-                             "disk is not full"};
+  if (const auto written = write_file(given.file, bytes); !written)
+    throw std::runtime_error{written.error().text};
   return 0;
 }
 
