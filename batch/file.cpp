@@ -88,10 +88,14 @@ result<file> file::open_regular(const std::string& path, int flags) {
 }
 
 result<file> file::open_input(const std::string& path) {
+  // O_NONBLOCK: otherwise, opening a named pipe waits for its writer, and the job cannot be
+  // stopped.
   auto fd = path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-                        : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+                        : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0)
     return disk_error("open", path, errno);
+  if (path != "-")
+    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
   auto opened = file{fd, path == "-" ? "standard input" : path};
   struct stat info {};
   if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode))

@@ -34,7 +34,8 @@ public:
   /// and write a new file. Devices and pipes are rejected, because a job truncates its files and
   /// reads them again when it is resumed.
   [[nodiscard]] static result<file> open_regular(const std::string& path, int flags);
-  /// Opens a readable file of any type, for example a pipe. The path `-` means standard input.
+  /// Opens a readable file of any type, for example a pipe. The path `-` means standard input. Does
+  /// not wait for the writer of a named pipe: poll() does, and a read before returns no bytes.
   [[nodiscard]] static result<file> open_input(const std::string& path);
   /// Opens another descriptor of standard output, which may be of any type.
   [[nodiscard]] static result<file> open_standard_output();

@@ -88,10 +88,10 @@ private:
 };
 
 /// Waits until a read does not block. Returns false if `stop` is requested before.
-bool wait_for_data(const file& from, const stop_request& stop) noexcept {
+bool wait_for_data(const file& from, const stop_request* stop) noexcept {
   constexpr auto period_ms = 200; // a signal may arrive after the check and before the wait
   auto waited = pollfd{.fd = from.fd(), .events = POLLIN, .revents = 0};
-  while (stop.current() == stop_request::none) {
+  while (stop == nullptr || stop->current() == stop_request::none) {
     const auto ready = ::poll(&waited, 1, period_ms);
     if (ready > 0 || (ready < 0 && errno != EINTR)) // read() reports an error
       return true;
@@ -111,7 +111,7 @@ result<void> copy_decompressed(const file& from, file& to, const stop_request* s
   auto size = std::size_t{0}; // of the bytes in the block
   auto is_started = false;
   while (true) {
-    if (stop != nullptr && !wait_for_data(from, *stop))
+    if (!wait_for_data(from, stop))
       return error{errc::cancelled, "stopped while the input was being read"};
     const auto got = ::read(from.fd(), block.data() + size, block.size() - size);
     if (got < 0 && errno == EINTR)

@@ -512,6 +512,15 @@ BOOST_AUTO_TEST_CASE(rows_are_read_from_a_pipe) {
   BOOST_TEST(job.output().size() == 9U);
 }
 
+BOOST_AUTO_TEST_CASE(job_can_be_stopped_before_pipe_has_writer) {
+  auto job = testing::job{""};
+  const auto pipe = job.folder / "pipe";
+  BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  job.options.input = pipe;
+  job.stop.request();
+  BOOST_TEST(job.run().value().stop.text == "stopped on request");
+}
+
 BOOST_AUTO_TEST_CASE(truncated_output_is_rejected_on_resume) {
   auto job = testing::job{chat_lines(9)};
   job.options.limit = 5;
