@@ -5,6 +5,8 @@
 
 #include "written_line.hpp"
 
+#include <new>
+
 #include <fcntl.h>
 
 namespace superstep::detail {
@@ -22,7 +24,10 @@ bool is_answer(simdjson::dom::object line) noexcept {
 bool is_answer_text(std::string_view text) {
   auto parser = simdjson::dom::parser{};
   auto line = simdjson::dom::object{};
-  return parser.parse(text.data(), text.size()).get(line) == simdjson::SUCCESS && is_answer(line);
+  const auto failed = parser.parse(text.data(), text.size()).get(line);
+  if (failed == simdjson::MEMALLOC)
+    throw std::bad_alloc{}; // the line may be valid
+  return failed == simdjson::SUCCESS && is_answer(line);
 }
 
 /// Appends the newline that the last line lacks. Otherwise it would look like the beginning of a

@@ -16,6 +16,7 @@
 #include <array>
 #include <functional>
 #include <limits>
+#include <new>
 #include <set>
 #include <span>
 #include <utility>
@@ -414,6 +415,8 @@ struct row_parser::impl {
 result<dom::object> row_parser::impl::read_object(std::string_view line) {
   auto document = dom::element{};
   if (auto failed = parser.parse(line.data(), line.size()).get(document)) {
+    if (failed == simdjson::MEMALLOC)
+      throw std::bad_alloc{}; // the line may be valid; there was too little memory to parse it
     if (const auto fault = find_encoding_fault(line))
       return error{errc::parse_failed, fault->text + "; " + fault->advice};
     // simdjson has one general code, with a long text, for most syntax errors.

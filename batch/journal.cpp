@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <new>
 #include <utility>
 
 #include <zlib.h>
@@ -307,7 +308,11 @@ result<journal_content> read_journal(const file& journal) {
       return content;
     auto text = (*line)->is_too_long ? std::string_view{} : checked((*line)->text);
     auto fields = dom::array{};
-    if (text.empty() || parser.parse(text.data(), text.size()).get(fields) != simdjson::SUCCESS) {
+    const auto failed =
+        text.empty() ? simdjson::EMPTY : parser.parse(text.data(), text.size()).get(fields);
+    if (failed == simdjson::MEMALLOC)
+      throw std::bad_alloc{}; // the record may be valid
+    if (failed != simdjson::SUCCESS) {
       ++bad;
       continue;
     }

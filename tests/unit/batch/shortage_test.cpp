@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <new>
 #include <optional>
@@ -213,5 +214,35 @@ BOOST_AUTO_TEST_CASE(job_that_cannot_start_threads_returns_an_error) {
   BOOST_TEST_REQUIRE(WIFEXITED(status));
   BOOST_TEST((WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77));
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they reserve address space
+BOOST_AUTO_TEST_CASE(line_is_not_invalid_if_memory_is_too_small) {
+  constexpr auto mebibyte = std::size_t{1} << 20;
+  const auto text = std::string(8 * mebibyte, 'x'); // simdjson needs about ten times this size
+  auto job = testing::job{R"({"messages":[{"role":"user","content":")" + text + "\"}]}\n"};
+  const auto child = ::fork();
+  if (child == 0) {
+    auto pages = rlim_t{0};
+    std::ifstream{"/proc/self/statm"} >> pages;
+    const auto bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + 48 * mebibyte;
+    const auto limit = rlimit{bytes, bytes};
+    if (::setrlimit(RLIMIT_AS, &limit) != 0)
+      ::_exit(77);
+    auto code = 1;
+    try {
+      static_cast<void>(job.run());
+    } catch (const std::bad_alloc&) { // the command line reports a shortage
+      code = 0;
+    } catch (...) {
+    }
+    ::_exit(code);
+  }
+  auto status = 0;
+  BOOST_REQUIRE(child > 0 && ::waitpid(child, &status, 0) == child);
+  BOOST_TEST_REQUIRE(WIFEXITED(status));
+  BOOST_TEST((WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77));
+  BOOST_TEST(job.run().value().ok == 1U);
+}
+#endif
 
 BOOST_AUTO_TEST_SUITE_END()
