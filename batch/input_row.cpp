@@ -186,6 +186,10 @@ result<void> read_key(dom::object row, const detail::row_format& format, input_r
       return bad_member(name, "a non-empty string or an integer, because it is the row's key");
   } else {
     auto text = std::string_view{};
+    if (!is_missing && !value.is_string() && read_column_key(value, key))
+      return bad_member(name,
+                        "a string, because it is the row's key; for integers, use --id-field " +
+                            std::string{name});
     if (is_missing || value.get(text) != simdjson::SUCCESS || text.empty())
       return bad_member(name, "a non-empty string, because it is the row's key");
     key = text;
