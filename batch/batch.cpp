@@ -270,8 +270,10 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
   if (auto checked = check_options(options); !checked)
     return checked.error();
   const auto no_signal = file_size_signal_blocked{};
-  // Returns the result of a job that could not read its input.
-  const auto not_begun = [&](const error& why) -> result<batch_summary> {
+  // Returns the result of a job that could not read its input or open its files.
+  const auto not_begun = [&](error why) -> result<batch_summary> {
+    if (why.code == errc::shortage && options.output != "-")
+      why.text += "; finished rows are safe, fix this and rerun to resume";
     if (why.code != errc::cancelled)
       return why;
     auto summary = batch_summary{};
@@ -304,7 +306,7 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
   const auto has_work = !finished || (view && !view->is_current());
   if (auto prepared = prepare_files(*files, view && has_work ? &*view : nullptr, !finished);
       !prepared)
-    return prepared.error();
+    return not_begun(prepared.error());
   for (const auto& note : files->notes)
     progress.note(note);
   if (!has_work)

@@ -96,6 +96,9 @@ std::string to_text(const batch_summary& s) {
         "nothing to do: {} done ({} ok, {} failed{}); output in {}",
         s.rows == 1 ? "the only row is" : fmt::format("all {} rows are", s.rows), s.ok, s.failed,
         s.failed > s.bad_lines ? "; " + s.retry + " runs failed rows again" : "", s.output);
+  if (s.rows == 0 && s.job_id.empty() && s.stop.cause == stop_cause::request)
+    return std::string{"stopped on request before the job began"} +
+           (s.is_resumable ? "; rerun to resume" : "");
   auto text = fmt::format("{}: {} ok, {} failed", counted(s.rows, "row"), s.ok, s.failed);
   if (s.rows_with_failed_calls > 0)
     text += fmt::format(", {} with failed tool calls", s.rows_with_failed_calls);

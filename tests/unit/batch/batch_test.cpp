@@ -502,6 +502,18 @@ BOOST_AUTO_TEST_CASE(job_resumes_after_reaching_file_size_limit) {
   BOOST_TEST(job.output().size() == 60U);
 }
 
+BOOST_AUTO_TEST_CASE(job_that_cannot_open_its_files_advises_rerun) {
+  auto job = testing::job{chat_lines(3)};
+  const auto failed = [&] {
+    const auto limit = file_size_limit{10}; // like a full disk
+    return job.run();
+  }();
+  BOOST_REQUIRE(!failed.has_value());
+  BOOST_TEST(has(failed.error().text, "cannot write "), failed.error().text);
+  BOOST_TEST(has(failed.error().text, "fix this and rerun to resume"), failed.error().text);
+  BOOST_TEST(job.run().has_value());
+}
+
 BOOST_AUTO_TEST_CASE(rows_are_read_from_a_pipe) {
   auto job = testing::job{""};
   const auto pipe = job.folder / "pipe";

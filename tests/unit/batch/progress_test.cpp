@@ -260,6 +260,15 @@ BOOST_AUTO_TEST_CASE(drained_job_summary_reports_counts_and_advises_rerun) {
   BOOST_TEST(to_json(summary).at("status").as_string() == "drained");
 }
 
+BOOST_AUTO_TEST_CASE(summary_of_job_not_begun_has_no_counts) {
+  auto summary = batch_summary{};
+  summary.code = exit_code::drained;
+  summary.stop = {stop_cause::request, "stopped on request"};
+  BOOST_TEST(to_text(summary) == "stopped on request before the job began; rerun to resume");
+  summary.is_resumable = false;
+  BOOST_TEST(to_text(summary) == "stopped on request before the job began");
+}
+
 BOOST_AUTO_TEST_CASE(summary_of_standard_output_does_not_advise_resuming) {
   for (const auto& stop : {job_stop{stop_cause::request, "stopped on request"},
                            job_stop{stop_cause::budget, "the job has cost $1"}}) {
