@@ -5,6 +5,7 @@
 // Source: https://platform.openai.com/docs/api-reference/batch
 #include "cli/batch_api.hpp"
 
+#include "cli/path_suffix.hpp"
 #include "models/http/wire_request.hpp"
 #include "models/providers/openai_chat.hpp"
 #include "results/result_line.hpp"
@@ -23,14 +24,7 @@ constexpr auto chat_url = std::string_view{"/v1/chat/completions"};
 
 /// Returns the path of a file with requests: the number is before the extension.
 std::string numbered(const std::string& path, std::size_t number) {
-  if (number == 1)
-    return path;
-  const auto slash = path.find_last_of('/');
-  const auto dot = path.rfind('.');
-  const auto has_extension =
-      dot != std::string::npos && dot > 0 && (slash == std::string::npos || dot > slash + 1);
-  const auto at = has_extension ? dot : path.size();
-  return path.substr(0, at) + '.' + std::to_string(number) + path.substr(at);
+  return number == 1 ? path : with_suffix(path, '.' + std::to_string(number));
 }
 
 /// Returns the error of an answer with this HTTP status.

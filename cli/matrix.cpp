@@ -4,6 +4,7 @@
 
 #include "base/error_words.hpp"
 #include "batch/usd_text.hpp"
+#include "cli/path_suffix.hpp"
 #include "results/report.hpp"
 
 #include <superstep/base/json.hpp>
@@ -88,14 +89,6 @@ result<std::string> override_of(const std::string& key, const std::string& value
   auto quoted = std::string{};
   append_quoted(quoted, text); // a JSON text is also YAML
   return key + '=' + quoted;
-}
-
-std::string with_suffix(const std::string& output, const std::string& suffix) {
-  const auto slash = output.find_last_of('/');
-  const auto dot = output.rfind('.');
-  if (dot == std::string::npos || dot == 0 || (slash != std::string::npos && dot < slash + 2))
-    return output + suffix;
-  return output.substr(0, dot) + suffix + output.substr(dot);
 }
 
 /// Appends all combinations of the keys from `at` to `out`.

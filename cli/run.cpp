@@ -344,6 +344,39 @@ int prepare(const run_arguments& given, prepared_job& into) {
   return static_cast<int>(exit_code::ok);
 }
 
+/// Reports the end of a job to the user, and completes its other files.
+job_end report_end(const run_arguments& given, const batch_options& job,
+                   const result<batch_summary>& ended, const call_activity& activity,
+                   event_log& events, trace_log& trace) {
+  if (!ended && ended.error().code == std::errc::broken_pipe) {
+    static_cast<void>(fail_with(ended.error().text));
+    return {reader_ended_code};
+  }
+  if (!ended)
+    return {fail_with(ended.error().text, code_of(ended.error().code, given.shared))};
+  if (given.batch.fresh && !ended->job_id.empty())
+    if (const auto moved = move_scores_aside(job.output); !moved)
+      return {fail_with(moved.error().text)};
+  if (ended->rows == 0 && ended->stop.cause != stop_cause::request)
+    std::cerr << "superstep run: warning: the input has no rows: "
+              << (given.batch.input == "-" ? "standard input" : given.batch.input) << '\n';
+  for (const auto& warning : activity.warnings())
+    std::cerr << "superstep run: warning: " << warning << '\n';
+  // The rows may be on standard output.
+  (given.batch.output == "-" ? std::cerr : std::cout) << to_text(*ended) << std::endl;
+  if (!std::cout && has_reader_ended())
+    discard_standard_output(); // the job has its usual exit code, because its files are complete
+  if (!std::cout)
+    return {fail_with("the summary could not be written to standard output; the rows are in " +
+                      ended->output)};
+  if (const auto reported = finish_reports(given, job, events, trace); !reported) {
+    const auto may_resume = ended->code == exit_code::drained || ended->code == exit_code::shortage;
+    return {fail_with(reported.error().text,
+                      may_resume ? ended->code : code_of_scores(reported.error().code))};
+  }
+  return {static_cast<int>(ended->code), ended->left() == 0};
+}
+
 job_end run(const run_arguments& given) {
   install_interrupts();
   limit_malloc_arenas(given.workers != 0 ? given.workers : given.cores); // as many as lanes
@@ -384,39 +417,12 @@ job_end run(const run_arguments& given) {
     progress->note(note);
   const auto ended = given.shared.is_set() ? run_shared(given, job, *runner, *progress)
                                            : run_batch(job, *runner, *progress, interrupts());
-  const auto has_all_rows = ended && ended->left() == 0;
   lanes.reset();
   runner.reset(); // closes the checkpoint database, which may be deleted now
   // Keep the checkpoints if rows have failed: --retry-dead resumes the rows from them.
-  if (given.checkpoints && has_all_rows && ended->failed == ended->bad_lines)
+  if (given.checkpoints && ended && ended->left() == 0 && ended->failed == ended->bad_lines)
     remove_checkpoints(given, ended->job_id);
-  if (!ended && ended.error().code == std::errc::broken_pipe) {
-    static_cast<void>(fail_with(ended.error().text));
-    return {reader_ended_code};
-  }
-  if (!ended)
-    return {fail_with(ended.error().text, code_of(ended.error().code, given.shared))};
-  if (given.batch.fresh && !ended->job_id.empty())
-    if (const auto moved = move_scores_aside(job.output); !moved)
-      return {fail_with(moved.error().text)};
-  if (ended->rows == 0 && ended->stop.cause != stop_cause::request)
-    std::cerr << "superstep run: warning: the input has no rows: "
-              << (given.batch.input == "-" ? "standard input" : given.batch.input) << '\n';
-  for (const auto& warning : built.activity->warnings())
-    std::cerr << "superstep run: warning: " << warning << '\n';
-  // The rows may be on standard output.
-  (given.batch.output == "-" ? std::cerr : std::cout) << to_text(*ended) << std::endl;
-  if (!std::cout && has_reader_ended())
-    discard_standard_output(); // the job has its usual exit code, because its files are complete
-  if (!std::cout)
-    return {fail_with("the summary could not be written to standard output; the rows are in " +
-                      ended->output)};
-  if (const auto reported = finish_reports(given, job, events, trace); !reported) {
-    const auto may_resume = ended->code == exit_code::drained || ended->code == exit_code::shortage;
-    return {fail_with(reported.error().text,
-                      may_resume ? ended->code : code_of_scores(reported.error().code))};
-  }
-  return {static_cast<int>(ended->code), has_all_rows};
+  return report_end(given, job, ended, *built.activity, events, trace);
 }
 
 /// Calls `run`. If it throws because the machine lacks memory, threads or another resource, returns

@@ -374,6 +374,43 @@ CLI::App& with_thread(CLI::App& verb, const arguments_ptr& given) {
   return verb;
 }
 
+/// Adds the option --form to a verb.
+void add_form(CLI::App& verb, const arguments_ptr& given) {
+  verb.add_option("--form", given->form,
+                  "langgraph: values and messages of one checkpoint in the form of LangGraph's "
+                  "Python library; superstep: the complete thread")
+      ->check(one_of({"superstep", "langgraph"}))
+      ->capture_default_str();
+}
+
+void add_import(CLI::App& threads, action& chosen, const arguments_ptr& given) {
+  auto& imported = with_thread(
+      add_verb(threads, chosen, given, "import", "Read an exported thread", import_one), given);
+  auto& input = *imported
+                     .add_option("-i,--input", given->file,
+                                 "File with the exported thread; - for standard input")
+                     ->check(not_empty());
+  auto& from = *imported
+                    .add_option("--from", given->from,
+                                "Database of LangGraph's PostgresSaver or SqliteSaver: "
+                                "postgresql://... or a file")
+                    ->excludes(&input)
+                    ->check(not_empty());
+  imported
+      .add_option("--from-thread", given->from_thread,
+                  "The id of the thread in that database; default: THREAD")
+      ->needs(&from)
+      ->check(not_empty());
+  imported.callback([given, &chosen] {
+    if (given->file.empty() && given->from.empty())
+      throw CLI::RequiredError{"--input or --from"};
+    if (given->from_thread.empty())
+      given->from_thread = given->thread;
+    chosen = [given] { return import_one(*given); };
+  });
+  add_form(imported, given);
+}
+
 constexpr auto threads_examples = R"(Each line printed is a JSON object. Examples:
   superstep threads list chat.db
   superstep threads show chat.db conversation-17
@@ -411,13 +448,6 @@ void add_threads(CLI::App& program, action& chosen) {
   ns(past);
   add_number(past, "--limit", given->limit, "Maximum number of checkpoints; 0 = all", 0,
              1'000'000'000'000);
-  const auto form = [&](CLI::App& verb) {
-    verb.add_option("--form", given->form,
-                    "langgraph: values and messages of one checkpoint in the form of LangGraph's "
-                    "Python library; superstep: the complete thread")
-        ->check(one_of({"superstep", "langgraph"}))
-        ->capture_default_str();
-  };
   auto& exported = with_thread(
       add_verb(threads, chosen, given, "export", "Write a thread as text", export_one), given);
   exported.add_option("-o,--output", given->file, "Output file; default and -: standard output")
@@ -427,32 +457,8 @@ void add_threads(CLI::App& program, action& chosen) {
       given->file.clear();
     chosen = [given] { return export_one(*given); };
   });
-  form(exported);
-  auto& imported = with_thread(
-      add_verb(threads, chosen, given, "import", "Read an exported thread", import_one), given);
-  auto& input = *imported
-                     .add_option("-i,--input", given->file,
-                                 "File with the exported thread; - for standard input")
-                     ->check(not_empty());
-  auto& from = *imported
-                    .add_option("--from", given->from,
-                                "Database of LangGraph's PostgresSaver or SqliteSaver: "
-                                "postgresql://... or a file")
-                    ->excludes(&input)
-                    ->check(not_empty());
-  imported
-      .add_option("--from-thread", given->from_thread,
-                  "The id of the thread in that database; default: THREAD")
-      ->needs(&from)
-      ->check(not_empty());
-  imported.callback([given, &chosen] {
-    if (given->file.empty() && given->from.empty())
-      throw CLI::RequiredError{"--input or --from"};
-    if (given->from_thread.empty())
-      given->from_thread = given->thread;
-    chosen = [given] { return import_one(*given); };
-  });
-  form(imported);
+  add_form(exported, given);
+  add_import(threads, chosen, given);
   auto& forked =
       with_thread(add_verb(threads, chosen, given, "fork", "Copy a thread", fork), given);
   forked.add_option("TO", given->to, "The id of the copy")->required()->check(thread_id());

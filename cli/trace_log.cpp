@@ -158,7 +158,13 @@ void row_trace::end(std::string_view status, const std::vector<call_time>& tools
     out += fmt::format(R"(,"cat":"note","ph":"i","s":"t","pid":1,"tid":{},"ts":{}}})", thread,
                        micros(one.at));
   }
-  // Each track shows one call at a time: assign a call to the first track that is free.
+  log_.add_row(slot_, append_tools(tools, out), out);
+}
+
+/// Appends the tool calls. Each track shows one call at a time: a call is assigned to the first
+/// track that is free.
+/// @return the number of tracks
+std::size_t row_trace::append_tools(const std::vector<call_time>& tools, std::string& out) {
   std::ranges::stable_sort(tools_, {}, &call_span::begin);
   auto names = std::map<std::string_view, std::string_view>{};
   for (const auto& tool : tools)
@@ -197,7 +203,7 @@ void row_trace::end(std::string_view status, const std::vector<call_time>& tools
     append_span(out, track_id(slot_, track + 1), "barrier", "barrier wait", call.end, last);
     free_at[track] = last;
   }
-  log_.add_row(slot_, free_at.size(), out);
+  return free_at.size();
 }
 
 trace_log::~trace_log() {

@@ -57,7 +57,7 @@ private:
 
   void end_step(std::int64_t now);
   [[nodiscard]] bool has_room() noexcept;
-  [[nodiscard]] std::string tools_text(const std::vector<call_time>& names) const;
+  std::size_t append_tools(const std::vector<call_time>& tools, std::string& out);
 
   std::mutex mutex_;
   trace_log& log_;
