@@ -92,7 +92,7 @@ int check(const check_arguments& asked) {
 } // namespace
 
 void add_agent_options(CLI::App& verb, inspect_arguments& into) {
-  verb.add_option("AGENT", into.agent, "The agent file")->required()->check(not_empty());
+  verb.add_option("AGENT", into.agent, "The agent file")->required()->check(named_file());
   verb.add_option("--set", into.overrides, "key.path=value: overrides a key of the agent file")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);

@@ -4,6 +4,7 @@
 #include "cli/run.hpp"
 
 #include "agents/yaml_fields.hpp"
+#include "base/error_words.hpp"
 #include "base/malloc_arenas.hpp"
 #include "batch/file.hpp"
 #include "cli/agent_files.hpp"
@@ -291,14 +292,22 @@ struct prepared_job {
   price_table prices;
 };
 
-/// Makes errors about a combination refer to --matrix.
-void refer_to_matrix(const run_arguments& given, std::vector<agent_fault>& faults) {
-  for (auto& fault : faults)
-    if (fault.file == "--set" && std::ranges::any_of(given.combination, [&](const auto& word) {
-          const auto key = word.substr(0, word.find('='));
-          return detail::is_within(fault.key, key) || detail::is_within(key, fault.key);
-        }))
+/// Makes errors about keys that --matrix or --cache sets refer to this option.
+void refer_to_options(const run_arguments& given, std::vector<agent_fault>& faults) {
+  for (auto& fault : faults) {
+    if (fault.file != "--set")
+      continue;
+    const auto is_of_matrix = std::ranges::any_of(given.combination, [&](const auto& word) {
+      const auto key = word.substr(0, word.find('='));
+      return detail::is_within(fault.key, key) || detail::is_within(key, fault.key);
+    });
+    if (is_of_matrix) {
       fault.file = "--matrix";
+    } else if (!given.cache.empty() && fault.key == "cache.path") {
+      fault.file = "--cache";
+      fault.key.clear();
+    }
+  }
 }
 
 /// Returns the prices of a model as a text that differs if they do.
@@ -314,8 +323,10 @@ int prepare(const run_arguments& given, prepared_job& into) {
   if (given.checkpoints && !given.shared.is_set() && given.batch.output == "-")
     return fail_with("--checkpoints needs a file as --output: a job that writes to standard output "
                      "cannot be resumed");
+  if (const auto checked = check_folder_of("--cache", given.cache); !checked)
+    return fail_with(checked.error().text);
   into.built = build_agent(read_agent_file(given.agent, overrides_of(given)), into.io);
-  refer_to_matrix(given, into.built.faults);
+  refer_to_options(given, into.built.faults);
   if (!into.built.agent) {
     std::cerr << to_text(into.built.faults) << '\n';
     return failure_code(into.built);

@@ -54,7 +54,7 @@ input_format input_format_of(const std::string& word) {
 } // namespace
 
 void add_row_options(CLI::App& verb, run_arguments& into) {
-  verb.add_option("AGENT", into.agent, "The agent file")->required()->check(not_empty());
+  verb.add_option("AGENT", into.agent, "The agent file")->required()->check(named_file());
   verb.add_option(
           "-i,--input", into.batch.input,
           "File with the rows: JSONL, CSV or TSV, also compressed with gzip; - for standard "
