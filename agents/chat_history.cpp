@@ -94,8 +94,8 @@ std::optional<std::string> unanswered_call(const message_list& messages, bool wh
   if (count == 0)
     return std::nullopt;
   return "tool calls of the messages have no answer; add a tool message with the id of each call, "
-         "or "
-         "remove the calls; the first calls without answer: [" +
+         "or remove the calls; on a thread, answer pending interrupts with resume(), or call "
+         "end_open_calls() before a new turn; the first calls without answer: [" +
          pending + "]";
 }
 

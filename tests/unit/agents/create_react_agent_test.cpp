@@ -306,6 +306,8 @@ BOOST_DATA_TEST_CASE(history_with_unanswered_call_is_rejected, data::make(versio
       lanes.try_invoke(create_react_agent(options_for(scripted({}), version)), std::move(state));
   BOOST_REQUIRE(ended.error);
   BOOST_TEST(describe(ended.error->cause).starts_with("tool calls of the messages have no answer"));
+  BOOST_TEST(describe(ended.error->cause).find("answer pending interrupts with resume()") !=
+             std::string::npos);
 }
 
 namespace {
