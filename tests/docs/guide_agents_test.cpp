@@ -188,6 +188,17 @@ rules:
   - {type: tool, text: 'I read: \0'}
 )";
 
+//! [own_model]
+class parrot : public chat_model {
+public:
+  [[nodiscard]] task<result<message>> complete(model_request request) const override {
+    co_return ai_message("You say: " + text_of(request.messages.back()));
+  }
+  // Batch jobs compare this text when they are resumed.
+  [[nodiscard]] std::string fingerprint() const override { return "parrot"; }
+};
+//! [own_model]
+
 } // namespace guide_agents
 
 using namespace guide_agents;
@@ -505,6 +516,16 @@ BOOST_AUTO_TEST_CASE(example_code_for_asking_a_provider_model_compiles) {
     return answer.has_value();
   };
   BOOST_TEST(sizeof use > 0U);
+}
+
+BOOST_AUTO_TEST_CASE(agent_runs_on_model_of_the_program) {
+  auto engine = superstep::engine{};
+  //! [parrot]
+  const auto agent = create_agent({.model = std::make_shared<parrot>()});
+  const auto done = engine.invoke(agent, "Hello!").state;
+  // done.messages.back().content == "You say: Hello!"
+  //! [parrot]
+  BOOST_TEST(done.messages.back().content == "You say: Hello!");
 }
 
 BOOST_AUTO_TEST_CASE(protocol_middleware_returns_plain_text_unchanged) {

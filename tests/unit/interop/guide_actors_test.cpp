@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The code of docs/actors.md.
+//! [includes]
+#include <superstep/actors/engine.hpp>
+#include <superstep/interop/actor_client.hpp>
+#include <superstep/interop/graph_actor.hpp>
+#include <superstep/runtime/graph.hpp>
+
+#include <caf/all.hpp>
+//! [includes]
+
+#include <boost/test/unit_test.hpp>
+
+#include <iostream>
+#include <string>
+
+namespace guide_actors {
+
+//! [prices]
+namespace ss = superstep;
+
+struct order {
+  std::string item{};
+  double price = 0;
+};
+BOOST_DESCRIBE_STRUCT(order, (), (item, price))
+
+caf::behavior price_list(caf::event_based_actor*) {
+  return {[](const std::string& item) { return item == "lamp" ? 30.0 : 10.0; }};
+}
+//! [prices]
+
+} // namespace guide_actors
+
+BOOST_AUTO_TEST_SUITE(guide)
+
+BOOST_AUTO_TEST_CASE(node_asks_actor_and_graph_is_actor) {
+  using namespace guide_actors;
+  //! [node]
+  auto caf_config = caf::actor_system_config{};
+  auto system = caf::actor_system{caf_config};
+  auto engine = ss::engine{}; // destroyed before the actor system
+
+  const auto prices = system.spawn(price_list);
+  auto g = ss::graph<order>{};
+  g.add("price", ss::node_actor(
+                     prices,
+                     [](const order& o) { return o.item; }, // the content of the request
+                     [](double price) { return ss::set<&order::price>(price); })); // the response
+  g.edge(ss::start, "price");
+  const auto graph = g.compile();
+  const auto done = engine.invoke(graph, order{.item = "lamp"}).state; // done.price == 30
+  //! [node]
+  BOOST_TEST(done.price == 30);
+
+  //! [graph]
+  auto price = 0.0;
+  const auto shop = ss::spawn_graph(system, engine, graph);
+  auto self = caf::scoped_actor{system};
+  self->request(shop, caf::infinite, ss::graph_call<order>{order{.item = "rug"}})
+      .receive([&](const ss::run_result<order>& result) { price = result.state.price; }, // 10
+               [](const caf::error& failed) { std::cerr << ss::text_of(failed) << '\n'; });
+  //! [graph]
+  BOOST_TEST(price == 10);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
