@@ -14,9 +14,7 @@ constexpr auto lines_max = std::size_t{600};
 
 std::vector<project::source_file> all_files() {
   auto out = std::vector<project::source_file>{};
-  for (const auto* folder : {"include", "base", "net", "messages", "channels", "checkpoint",
-                             "runtime", "threads", "actors", "tools", "models", "agents", "batch",
-                             "ledger", "cli", "python", "examples", "tests", "benchmarks"})
+  for (const auto& folder : project::top_folders())
     for (auto& file : project::read_folder(folder))
       out.push_back(std::move(file));
   return out;

@@ -27,6 +27,15 @@ source_file read(const std::filesystem::path& path) {
 
 } // namespace
 
+std::vector<std::string> top_folders() {
+  auto out = std::vector<std::string>{};
+  for (const auto& entry : std::filesystem::directory_iterator{top})
+    if (const auto name = entry.path().filename().string();
+        entry.is_directory() && name != "build" && !name.starts_with('.'))
+      out.push_back(name);
+  return out;
+}
+
 std::vector<source_file> read_folder(const std::string& folder) {
   auto out = std::vector<source_file>{};
   const auto path = std::filesystem::path{top} / folder;

@@ -19,6 +19,9 @@ struct include_line {
   std::size_t line = 0;
 };
 
+/// Returns the names of the top-level folders, without `build` and hidden folders.
+std::vector<std::string> top_folders();
+
 /// Returns all .hpp and .cpp files under a top-level folder, sorted by path.
 std::vector<source_file> read_folder(const std::string& folder);
 
