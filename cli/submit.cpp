@@ -3,6 +3,7 @@
 // ledger, where `superstep run --ledger` finds them.
 #include "ledger/submit.hpp"
 
+#include "base/error_words.hpp"
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
 #include "cli/interrupts.hpp"
@@ -53,7 +54,7 @@ int submit(const submit_arguments& given) {
       detail::submit_job(*connection, given.shared.job, options, stored, interrupts());
   if (!submitted)
     return fail_submit(submitted.error().text);
-  std::cout << "the job " << given.shared.job << " has " << submitted->rows << " rows";
+  std::cout << "the job " << given.shared.job << " has " << counted(submitted->rows, "row");
   if (submitted->was_complete)
     std::cout << "; it was submitted before";
   else if (submitted->rows_before > 0)
