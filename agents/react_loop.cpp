@@ -297,30 +297,29 @@ bool ends_directly(const message_list& messages, const tool_names& return_direct
                              [&](const auto& call) { return return_direct.contains(call.name); });
 }
 
-message_list answer_invalid_calls(message_list messages, const tool_node& tools) {
-  const auto is_open = [&](std::size_t at, const invalid_tool_call& call) {
-    for (++at; at < messages.size() && messages[at].type != message_type::ai; ++at)
-      if (messages[at].tool_call_id == call.id)
-        return false;
-    return !call.id.empty();
+void answer_invalid_calls(message_list& messages, const tool_node& tools) {
+  auto has_invalid = false;
+  auto at = std::size_t{0};
+  messages.for_each_type([&](message_type type) {
+    has_invalid |= type == message_type::ai && !messages[at].invalid_tool_calls.empty();
+    ++at;
+  });
+  if (!has_invalid) // the usual history
+    return;
+  const auto is_answered = [&](std::size_t from, const invalid_tool_call& call) {
+    for (auto i = from + 1; i < messages.size() && messages[i].type != message_type::ai; ++i)
+      if (messages[i].tool_call_id == call.id)
+        return true;
+    return false;
   };
-  const auto has_open = [&](std::size_t at) {
-    return std::ranges::any_of(messages[at].invalid_tool_calls,
-                               [&](const auto& call) { return is_open(at, call); });
-  };
-  auto first = std::size_t{0};
-  while (first < messages.size() && !has_open(first))
-    ++first;
-  if (first == messages.size()) // the usual history
-    return messages;
   auto out = message_list{};
   for (auto i = std::size_t{0}; i < messages.size(); ++i) {
     out.push_back(messages.at_ptr(i));
     for (const auto& call : messages[i].invalid_tool_calls)
-      if (is_open(i, call))
+      if (!call.id.empty() && !is_answered(i, call))
         out.push_back(tools.answer_invalid(call));
   }
-  return out;
+  messages = std::move(out);
 }
 
 void check_history(const message_list& messages, bool whole) {

@@ -69,11 +69,11 @@ struct agent_core {
       return definitions;
     return wraps.empty() ? nullptr : bound_tools(chosen);
   }
-  /// Returns the messages that the model reads. Providers reject a history in which a call has no
+  /// Completes the messages that the model reads. Providers reject a history in which a call has no
   /// answer, also if its arguments could not be parsed.
-  [[nodiscard]] message_list repaired(message_list messages) const {
-    return repairs_history ? react::answer_invalid_calls(std::move(messages), *tools)
-                           : std::move(messages);
+  void repair(message_list& messages) const {
+    if (repairs_history)
+      react::answer_invalid_calls(messages, *tools);
   }
   /// Returns the options of the run's caller for this agent; null if there are none.
   [[nodiscard]] react::context_ptr context_of(const runtime& rt) const {
@@ -148,7 +148,8 @@ struct agent_turns {
   /// The body of the model's node: calls the model and returns the writes for its answer.
   static task<update> ask(core_ptr agent, const State& state, runtime rt) {
     auto turn = react::model_turn{};
-    turn.messages = agent->repaired(front::chosen(state));
+    turn.messages = front::chosen(state);
+    agent->repair(turn.messages);
     react::check_history(turn.messages, front::is_unchecked(state));
     turn.turn = front::turn(state);
     turn.model = agent->model;
@@ -184,7 +185,8 @@ struct agent_turns {
     auto choosing = core::choose(agent, state, rt);
     auto turn = react::model_turn{};
     turn.model = co_await choosing;
-    turn.messages = agent->repaired(front::messages(state));
+    turn.messages = front::messages(state);
+    agent->repair(turn.messages);
     turn.turn = front::turn(state);
     if (agent->prompts_separate) {
       turn.system = agent->prompt.system();

@@ -96,9 +96,9 @@ void finish(message& answer, const std::string& agent, std::int64_t steps_left,
 /// Returns the calls of the latest answer that have no tool message.
 [[nodiscard]] std::vector<tool_call> pending_calls(const message_list& messages);
 
-/// Returns the messages with an error answer after each AI message for its calls whose arguments
-/// could not be parsed, unless they have an answer or no id.
-[[nodiscard]] message_list answer_invalid_calls(message_list messages, const tool_node& tools);
+/// Adds error answers after each AI message for its calls whose arguments could not be parsed,
+/// unless they have an answer or no id.
+void answer_invalid_calls(message_list& messages, const tool_node& tools);
 
 /// Throws if the history contains calls without answers. `whole`: checks all of it; otherwise only
 /// from the latest AI message on.
