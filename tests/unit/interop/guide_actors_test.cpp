@@ -42,10 +42,10 @@ BOOST_AUTO_TEST_CASE(node_asks_actor_and_graph_is_actor) {
   auto engine = ss::engine{}; // destroyed before the actor system
 
   const auto prices = system.spawn(price_list);
-  const auto request = [](const order& o) { return o.item; };
-  const auto result = [](double price) { return ss::set<&order::price>(price); };
+  const auto request_of = [](const order& o) { return o.item; };
+  const auto update_of = [](double price) { return ss::set<&order::price>(price); };
   auto g = ss::graph<order>{};
-  g.add("price", ss::node_actor(prices, request, result));
+  g.add("price", ss::node_actor(prices, request_of, update_of));
   g.edge(ss::start, "price");
   const auto graph = g.compile();
   const auto done = engine.invoke(graph, order{.item = "lamp"}).state; // done.price == 30
