@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(summary_survives_lost_connection) {
   first->send(SIGTERM);
   BOOST_TEST(first->wait().exit_code == 3);
   constexpr auto at_end = std::size_t{3}; // two calls precede the rows
-  proxy.plan({at_end, statement_phase::running, {}});
+  proxy.plan({at_end, statement_phase::ended, {}});
   const auto end = files.worker({"--force"})->wait();
   BOOST_TEST(proxy.count() >= at_end + 1);
   BOOST_TEST(end.exit_code == 2, end.err);
