@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(processes_share_limit_per_minute_fairly) {
   const auto total = between(all, begin, middle);
   const auto used = total / static_cast<double>(long_minute.requests);
   BOOST_TEST_MESSAGE("used of the limit: " << used);
-  BOOST_TEST(used > 0.2); // 0.96 on an idle machine, 0.29 beside a build
+  BOOST_TEST(used > 0.4); // 0.96 on an idle machine, less if the senders wait for a core
   for (const auto& each : times)
     BOOST_TEST(between(each, begin, middle) * 3 / total > 0.5); // less if a sender waits for a core
 }
