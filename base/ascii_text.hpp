@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,16 @@ namespace superstep {
 /// the locale.
 [[nodiscard]] constexpr char ascii_lower(char c) noexcept {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// Whether a character is a control character of ASCII, such as a line break.
+[[nodiscard]] constexpr bool is_control(char c) noexcept {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
+/// Whether two texts are equal apart from the case of their letters of ASCII.
+[[nodiscard]] inline bool equal_any_case(std::string_view a, std::string_view b) noexcept {
+  return std::ranges::equal(a, b, [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
 }
 
 /// Returns a text with its letters of ASCII in lower case.

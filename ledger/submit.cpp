@@ -3,6 +3,7 @@
 // are, so that an interrupted submit continues where it stopped.
 #include "submit.hpp"
 
+#include "base/ascii_text.hpp"
 #include "base/error_words.hpp"
 #include "batch/input_file.hpp"
 #include "batch/job_changes.hpp"
@@ -226,7 +227,7 @@ result<submitted_job> submit_job(pg_connection& connection, const std::string& n
                                  const batch_options& options, const submit_options& submit,
                                  const stop_request& stop) {
   // `jobs list` and other messages print the name in one line.
-  if (std::ranges::any_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+  if (std::ranges::any_of(name, is_control))
     return error{errc::invalid_argument,
                  "the name of a job must not contain line breaks or other control characters; "
                  "choose another --job"};

@@ -181,10 +181,6 @@ error bad_option(std::string text) {
   return {model_errc::bad_configuration, std::move(text)};
 }
 
-bool is_control(char c) {
-  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-}
-
 /// Returns the value of an environment variable; "" if it is not set.
 std::string value_of(const std::string& variable) {
   const auto* value = std::getenv(variable.c_str()); // NOLINT(concurrency-mt-unsafe)

@@ -29,7 +29,7 @@ using candidates = std::vector<candidate>;
 constexpr auto candidates_max = std::size_t{1'000};
 
 bool starts_any_case(std::string_view s, std::string_view with) {
-  return text::equal_any_case(s.substr(0, with.size()), with);
+  return equal_any_case(s.substr(0, with.size()), with);
 }
 
 std::size_t find_any_case(std::string_view s, std::string_view tag, std::size_t at) {

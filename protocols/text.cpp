@@ -69,10 +69,6 @@ std::string without_spaces(std::string_view s) {
   return out;
 }
 
-bool equal_any_case(std::string_view a, std::string_view b) noexcept {
-  return std::ranges::equal(a, b, [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
-}
-
 namespace {
 
 template <class Integer>

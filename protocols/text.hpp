@@ -35,7 +35,6 @@ namespace superstep::text {
 [[nodiscard]] constexpr bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
 }
-[[nodiscard]] bool equal_any_case(std::string_view a, std::string_view b) noexcept;
 
 /// Parses a number of the form `-?digits`. Nullopt if the text has another form or the number does
 /// not fit in 64 bits.

@@ -77,10 +77,6 @@ std::string_view media_type(const http_response& head) {
   return type != nullptr ? std::string_view{*type}.substr(0, media_type_max) : std::string_view{};
 }
 
-bool is_same_header(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
-}
-
 /// Whether a status reports success. Gateways answer 201 to a POST request.
 bool is_success(int status) {
   return status / 100 == 2;
@@ -134,8 +130,8 @@ std::string status_text(const http_response& head, const server_fault& said) {
 /// Returns what the headers say about an answer that is not JSON; empty if they label it as JSON.
 std::string label_of(const http_response& head) {
   const auto* coding = find_header(head.headers, "content-encoding");
-  if (coding != nullptr && !is_same_header(*coding, "gzip") && !is_same_header(*coding, "x-gzip") &&
-      !is_same_header(*coding, "identity"))
+  if (coding != nullptr && !equal_any_case(*coding, "gzip") && !equal_any_case(*coding, "x-gzip") &&
+      !equal_any_case(*coding, "identity"))
     return fmt::format(" (its content encoding is \"{}\", but only gzip was offered)",
                        std::string_view{*coding}.substr(0, media_type_max));
   const auto type = media_type(head);
@@ -180,7 +176,7 @@ http_caller::http_caller(const provider_model_options& options, const std::strin
   add_headers(headers_, api_, key);
   secrets_.push_back(key);
   for (const auto& [name, value] : options.headers) {
-    std::erase_if(headers_, [&](const auto& known) { return is_same_header(known.first, name); });
+    std::erase_if(headers_, [&](const auto& known) { return equal_any_case(known.first, name); });
     headers_.emplace_back(name, value);
     secrets_.push_back(value);
   }

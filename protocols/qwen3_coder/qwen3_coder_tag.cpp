@@ -63,7 +63,7 @@ std::string_view read_word(std::string_view s, std::size_t& at) noexcept {
 const std::pair<std::string_view, tag_kind>* known(std::string_view word) noexcept {
   const auto found = std::ranges::find_if(words, [&](const auto& each) {
     return each.first == word ||
-           (each.first.size() == word.size() && text::equal_any_case(each.first, word));
+           (each.first.size() == word.size() && equal_any_case(each.first, word));
   });
   return found == words.end() ? nullptr : &*found;
 }
@@ -80,7 +80,7 @@ std::string_view tag_value(std::string_view s) noexcept {
     skip_space(s, at);
     if (attribute.empty() || at >= s.size() || s[at] != '=')
       return {};
-    if (text::equal_any_case(attribute, "name"))
+    if (equal_any_case(attribute, "name"))
       break;
     ++at;
     skip_space(s, at);
@@ -126,7 +126,7 @@ std::size_t close_of(std::string_view s, std::size_t at) noexcept {
 
 bool may_become_word(std::string_view begin) noexcept {
   return std::ranges::any_of(words, [&](const auto& each) {
-    return text::equal_any_case(each.first.substr(0, begin.size()), begin);
+    return equal_any_case(each.first.substr(0, begin.size()), begin);
   });
 }
 
@@ -278,9 +278,8 @@ stray_closes stray_closes_at(std::string_view all, std::size_t at, bool complete
   for (auto closes = 0; closes <= closes_max; ++closes) {
     const auto what = read_tag(all, at, found);
     if (what == reading::more && found.closing)
-      return {text::equal_any_case(block_word.substr(0, found.word.size()), found.word)
-                  ? more
-                  : reading::none,
+      return {equal_any_case(block_word.substr(0, found.word.size()), found.word) ? more
+                                                                                  : reading::none,
               0};
     if (what != reading::tag || found.kind != tag_kind::block || !found.closing) {
       const auto opening = closes > 0 ? opening_at(all, at, complete, found) : reading::none;
