@@ -35,9 +35,15 @@ std::string real_path(const std::string& path) {
   return out.string();
 }
 
-/// Returns the error of a temporary file that could not be created beside `path`. The user does not
-/// know the name of the temporary file.
-error creation_error(const std::string& path, int code) {
+/// Creates a temporary file beside a file, so that no other one is overwritten. Returns its
+/// descriptor, or an error that names `path`, because the user does not know the temporary file.
+/// @param name the path of the file; becomes that of the temporary file
+result<int> open_beside(std::string& name, const std::string& path, int flags) {
+  name += ".XXXXXX";
+  const auto fd = ::mkostemp(name.data(), O_CLOEXEC | flags);
+  if (fd >= 0)
+    return fd;
+  const auto code = errno;
   auto out = disk_error("create a file beside", path, code);
   if (code == EACCES || code == EPERM || code == EROFS)
     out.text += "; check the permissions of its folder, or use another one";
@@ -104,22 +110,22 @@ result<file> file::open_input(const std::string& path) {
 }
 
 result<file> file::open_temporary(const file& like) {
-  auto name = real_path(like.path()) + ".XXXXXX";
-  auto fd = ::mkostemp(name.data(), O_CLOEXEC | O_APPEND);
-  if (fd < 0)
-    return creation_error(like.path(), errno);
+  auto name = real_path(like.path());
+  const auto fd = open_beside(name, like.path(), O_APPEND);
+  if (!fd)
+    return fd.error();
   struct stat info {};
   if (::fstat(like.fd(), &info) == 0) // on failure the file keeps mode 0600 of mkostemp()
-    static_cast<void>(::fchmod(fd, info.st_mode & 07777));
-  return file{fd, std::move(name)};
+    static_cast<void>(::fchmod(*fd, info.st_mode & 07777));
+  return file{*fd, std::move(name)};
 }
 
 result<file> file::open_unique(const std::string& path) {
-  auto name = path + ".XXXXXX"; // mkostemp() creates the file, so that no other one is overwritten
-  auto fd = ::mkostemp(name.data(), O_CLOEXEC);
-  if (fd < 0)
-    return creation_error(path, errno);
-  return file{fd, std::move(name)};
+  auto name = path;
+  const auto fd = open_beside(name, path, 0);
+  if (!fd)
+    return fd.error();
+  return file{*fd, std::move(name)};
 }
 
 result<file> file::open_nameless(const std::string& beside) {
@@ -326,14 +332,14 @@ result<void> sync_folder_of(const std::string& path) {
 
 result<void> file::replace_content(const std::string& path, std::string_view bytes) {
   const auto real = real_path(path);
-  auto name = real + ".XXXXXX";
-  const auto fd = ::mkostemp(name.data(), O_CLOEXEC);
-  if (fd < 0)
-    return creation_error(path, errno);
-  auto fresh = file{fd, path}; // errors name the file that is replaced
+  auto name = real;
+  const auto fd = open_beside(name, path, 0);
+  if (!fd)
+    return fd.error();
+  auto fresh = file{*fd, path}; // errors name the file that is replaced
   struct stat info {};
   if (::stat(real.c_str(), &info) == 0) // else the file keeps mode 0600 of mkostemp()
-    static_cast<void>(::fchmod(fd, info.st_mode & 07777));
+    static_cast<void>(::fchmod(*fd, info.st_mode & 07777));
   auto written = fresh.append(bytes);
   if (written)
     written = fresh.sync();
