@@ -34,9 +34,8 @@ struct agent_core {
   react::response_reader_ptr in_answer{}; // reads the response from the last answer; may be null
   react::response_reader_ptr separate{};  // reads the response of the separate call; may be null
   bool prompts_separate = false;          // whether the separate call gets the agent's prompt
-  bool ends_politely;   // whether a run without remaining steps ends with an apology
+  agent_rules rules;    // those of LangGraph end a run without remaining steps with an apology
   bool answers_invalid; // see agent_options::answer_invalid_calls
-  bool repairs_history; // whether requests get answers to earlier calls that could not be parsed
   bool follows_context; // see agent_options::follows_context
 
   using ptr = std::shared_ptr<const agent_core>;
@@ -46,9 +45,8 @@ struct agent_core {
   explicit agent_core(agent_options<State>& o)
       : name{o.name}, model{o.model.object()}, choose_model{o.model.choose()},
         prompt{std::move(o.prompt)}, return_direct{o.return_direct.begin(), o.return_direct.end()},
-        ends_politely{o.rules == agent_rules::create_react_agent},
-        answers_invalid{o.answer_invalid_calls},
-        repairs_history{o.rules == agent_rules::create_agent}, follows_context{o.follows_context} {
+        rules{o.rules}, answers_invalid{o.answer_invalid_calls},
+        follows_context{o.follows_context} {
     const auto has_late_hook =
         o.post_model_hook ||
         std::ranges::any_of(o.middleware, [](const auto& m) { return bool{m.after_model}; });
@@ -69,10 +67,10 @@ struct agent_core {
       return definitions;
     return wraps.empty() ? nullptr : bound_tools(chosen);
   }
-  /// Completes the messages that the model reads. Providers reject a history in which a call has no
-  /// answer, also if its arguments could not be parsed.
+  /// Completes the messages that the model reads, under LangChain's rules. Providers reject a
+  /// history in which a call has no answer, also if its arguments could not be parsed.
   void repair(message_list& messages) const {
-    if (repairs_history)
+    if (rules == agent_rules::create_agent)
       react::answer_invalid_calls(messages, *tools);
   }
   /// Returns the options of the run's caller for this agent; null if there are none.
@@ -243,8 +241,9 @@ private:
   /// @param tokens the token counts, if they are not those of the answer; otherwise null
   static update written(const core& agent, react::answer_ptr answer, const token_usage* tokens,
                         std::uint32_t answers_to_count, const runtime& rt) {
-    const auto steps_left =
-        agent.ends_politely ? rt.remaining_steps() : std::numeric_limits<std::int64_t>::max();
+    const auto steps_left = agent.rules == agent_rules::create_react_agent
+                                ? rt.remaining_steps()
+                                : std::numeric_limits<std::int64_t>::max();
     auto out = update{};
     if constexpr (requires { out.writes(); })
       out.writes().reserve(3); // the answer and its two counters
