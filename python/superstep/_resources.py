@@ -31,44 +31,47 @@ built: "weakref.WeakSet[Any]" = weakref.WeakSet()
 _making = threading.RLock()
 
 
-def making() -> "threading.RLock":
-    """Returns the lock that is held while a native object is made."""
-    return _making
-
-
 def after_fork() -> None:
     """Replaces the lock in a forked child: another thread of the parent may have held it."""
     global _making
     _making = threading.RLock()
 
 
-class _Resource:
-    """A native object that is opened when it is first used, and again in a forked process.
+class BuiltOnUse:
+    """Has a native object, which is built when it is first used, and again in a forked process."""
 
-    ``make`` names the function of the native module that opens it.
-    """
+    def _build(self) -> Any:
+        """Builds the native object. Subclasses define this member."""
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        self._built: Any = None
+        self._generation = -1
+
+    def _native(self) -> Any:
+        if not self._is_built():
+            with _making:
+                if not self._is_built():
+                    now = _superstep.generation()
+                    self._built = self._build()
+                    self._generation = now
+                    built.add(self)
+        return self._built
+
+    def _is_built(self) -> bool:
+        return self._built is not None and self._generation == _superstep.generation()
+
+
+class _Resource(BuiltOnUse):
+    """A native object that a function of the native module opens; ``make`` is its name."""
 
     def __init__(self, make: str, *arguments: Any) -> None:
         self._make = make
         self._arguments = arguments
         self._forget()
 
-    def _forget(self) -> None:
-        self._native: Any = None
-        self._generation = -1
-
-    def _open(self) -> Any:
-        if not self._is_open():
-            with making():
-                if not self._is_open():
-                    now = _superstep.generation()
-                    self._native = getattr(_superstep, self._make)(*self._arguments)
-                    self._generation = now
-                    built.add(self)
-        return self._native
-
-    def _is_open(self) -> bool:
-        return self._native is not None and self._generation == _superstep.generation()
+    def _build(self) -> Any:
+        return getattr(_superstep, self._make)(*self._arguments)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self._make, *self._arguments))
@@ -80,7 +83,7 @@ class _Resource:
 
 def opened(resource: "_Resource | None") -> Any:
     """Returns the native object of a resource; None if there is none."""
-    return None if resource is None else resource._open()
+    return None if resource is None else resource._native()
 
 
 def check_resources(**resources: Any) -> None:
@@ -103,7 +106,7 @@ class Checkpointer(_Resource):
 
     def delete_thread(self, thread_id: str) -> None:
         """Deletes all checkpoints of a thread."""
-        _superstep.delete_thread(self._open(), checked_text(thread_id, "thread_id"))
+        _superstep.delete_thread(self._native(), checked_text(thread_id, "thread_id"))
 
 
 def memory_checkpointer() -> Checkpointer:
@@ -157,7 +160,7 @@ class Store(_Resource):
 
     def get(self, namespace: Namespace, key: str) -> "Item | None":
         """Returns an item; None if it does not exist or has expired."""
-        found: Item | None = self._open().get(_labels(namespace), checked_text(key, "key"))
+        found: Item | None = self._native().get(_labels(namespace), checked_text(key, "key"))
         return found
 
     def put(
@@ -181,11 +184,11 @@ class Store(_Resource):
             fields: "list[str] | None" = [] if index is False else None
         else:
             fields = checked_texts(index, "index")
-        self._open().put(labels, key, dict(value), fields, checked_ttl(ttl))
+        self._native().put(labels, key, dict(value), fields, checked_ttl(ttl))
 
     def delete(self, namespace: Namespace, key: str) -> None:
         """Deletes an item, if it exists."""
-        self._open().delete(_labels(namespace), checked_text(key, "key"))
+        self._native().delete(_labels(namespace), checked_text(key, "key"))
 
     def search(
         self,
@@ -203,7 +206,7 @@ class Store(_Resource):
         """
         if filter is not None and not isinstance(filter, Mapping):
             raise TypeError(f"filter must be a dict, not {type_text(filter)}")
-        found: list[Item] = self._open().search(
+        found: list[Item] = self._native().search(
             _labels(namespace_prefix),
             checked_text("" if query is None else query, "query"),
             None if filter is None else dict(filter),
@@ -222,7 +225,7 @@ class Store(_Resource):
         offset: int = 0,
     ) -> list[tuple[str, ...]]:
         """Returns the namespaces that start with ``prefix`` and end with ``suffix``."""
-        found = self._open().list_namespaces(
+        found = self._native().list_namespaces(
             _labels(prefix),
             _labels(suffix),
             None if max_depth is None else checked_count(max_depth, "max_depth"),
@@ -295,7 +298,7 @@ def postgres_store(
 def store_of(native: Any) -> Store:
     """Returns the Store of a native one."""
     made = Store("memory_store")
-    made._native = native
+    made._built = native
     made._generation = _superstep.generation()
     return made
 
@@ -308,7 +311,7 @@ class Cache(_Resource):
 
     def clear(self) -> None:
         """Deletes all outputs."""
-        self._open().clear()
+        self._native().clear()
 
 
 def memory_cache(entries_max: int = 100_000) -> Cache:

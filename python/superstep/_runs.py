@@ -20,7 +20,7 @@ from typing import (
 
 from . import _aio, _superstep
 from ._functions import checked_text, checked_texts, type_text
-from ._resources import built, making
+from ._resources import BuiltOnUse
 from ._types import Snapshot
 
 if TYPE_CHECKING:
@@ -35,11 +35,10 @@ Reader = Callable[[Any], Any]
 _ALL = 2**31 - 1
 
 
-class Compiled(Generic[InputT, ResultT]):
+class Compiled(BuiltOnUse, Generic[InputT, ResultT]):
     """A program that is ready to run: the base of Agent and CompiledGraph.
 
-    It consists of its recipe. The native object is built when it is first used, and built again in a
-    forked process.
+    It consists of its recipe, from which the native object is built.
     """
 
     def __init__(self, recipe: dict[str, Any]) -> None:
@@ -47,11 +46,7 @@ class Compiled(Generic[InputT, ResultT]):
         self._forget()
         self._native()  # reports faults now
 
-    # Subclasses define these members.
-
-    def _build(self) -> Any:
-        """Builds the native object from the recipe."""
-        raise NotImplementedError
+    # Subclasses define _build() and these members.
 
     def _has_coroutines(self) -> bool:
         """Whether runs call coroutine functions."""
@@ -72,23 +67,6 @@ class Compiled(Generic[InputT, ResultT]):
     def _read_values(self, values: dict[str, Any]) -> dict[str, Any]:
         """Converts the values of update_state() for the native object."""
         return values
-
-    def _forget(self) -> None:
-        self._built: Any = None
-        self._generation = -1
-
-    def _native(self) -> Any:
-        if not self._is_built():
-            with making():
-                if not self._is_built():
-                    now = _superstep.generation()
-                    self._built = self._build()
-                    self._generation = now
-                    built.add(self)
-        return self._built
-
-    def _is_built(self) -> bool:
-        return self._built is not None and self._generation == _superstep.generation()
 
     def _start(self, given: Any, options: Mapping[str, Any], modes: Sequence[str] = ()) -> Start:
         native = self._native()

@@ -57,11 +57,11 @@ def test_fork_is_noticed_before_the_engine_starts(run_python: Run, tmp_path: pat
         saved = ss.sqlite_checkpointer({str(tmp_path / "a.db")!r})
         saved.delete_thread("t")
         assert not _superstep.is_started()
-        native = saved._native
+        native = saved._built
         child = os.fork()
         if child == 0:
             saved.delete_thread("t")
-            os._exit(0 if saved._native is not native else 1)
+            os._exit(0 if saved._built is not native else 1)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         """
     )

@@ -78,14 +78,14 @@ def test_thread_of_another_program_is_an_error(saver: PostgresSaver, url: str) -
 def test_first_calls_of_many_threads_open_one_connection(url: str) -> None:
     opened = []
     with PostgresSaver(url) as saver:
-        make = saver._opened._checkpointer._open  # type: ignore[union-attr]
+        make = saver._opened._checkpointer._native  # type: ignore[union-attr]
 
         def open_slowly() -> Any:
             opened.append(1)
             time.sleep(0.05)
             return make()
 
-        saver._opened._checkpointer._open = open_slowly  # type: ignore
+        saver._opened._checkpointer._native = open_slowly  # type: ignore
 
         async def read_all() -> None:
             await asyncio.gather(*(saver.aget_tuple(new_thread()) for _ in range(50)))

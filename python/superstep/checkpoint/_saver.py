@@ -86,7 +86,7 @@ class _Opened:
             raise RuntimeError("the saver is closed")
         if self._native is None or self._generation != _superstep.generation():
             self._forget()
-            self._native = _superstep.LangThreads(self._checkpointer._open())
+            self._native = _superstep.LangThreads(self._checkpointer._native())
             self._generation = _superstep.generation()
             built.add(self)
 
