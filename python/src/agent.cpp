@@ -373,11 +373,8 @@ std::string native_agent::update_state(nb::dict options, nb::handle values,
   change.as_node = as_node;
   if (!values.is_none())
     change.values = read_update(values);
-  return translated([&] {
-    const auto unlocked = nb::gil_scoped_release{};
-    return detail::update_state(detail::program_of(*graph_), place_of(config),
-                                detail::edit_for(*graph_, std::move(change)));
-  });
+  return write_state(detail::program_of(*graph_), config,
+                     detail::edit_for(*graph_, std::move(change)));
 }
 
 run_config native_agent::config_of(nb::dict options) const {

@@ -360,10 +360,7 @@ std::string native_graph::update_state(nb::dict options, nb::handle values,
     edit.values.emplace(std::make_move_iterator(writes.begin()),
                         std::make_move_iterator(writes.end()));
   }
-  return translated([&] {
-    const auto unlocked = nb::gil_scoped_release{};
-    return detail::update_state(program_, place_of(config), std::move(edit));
-  });
+  return write_state(program_, config, edit);
 }
 
 std::string native_graph::mermaid() const {

@@ -6,12 +6,19 @@
 #include "failure.hpp"
 #include "run_options.hpp"
 
+#include <superstep/checkpoint/checkpointer.hpp>
+
+#include <chrono>
 #include <utility>
 #include <vector>
 
 namespace superstep::python {
 
 namespace {
+
+// Each part of the wait requests the thread again, behind the runs that have requested it since. So
+// a part is as long as a user who presses Ctrl-C accepts.
+constexpr auto signal_interval = std::chrono::milliseconds{500};
 
 nb::object snapshot_object(const state_snapshot& from, const values_reader& values) {
   auto next = nb::list();
@@ -60,6 +67,24 @@ nb::list read_state_history(const detail::program_ptr& program, nb::dict options
     for (const auto& one : found)
       out.append(snapshot_object(one, values));
     return out;
+  });
+}
+
+std::string write_state(const detail::program_ptr& program, const run_config& config,
+                        const detail::state_edit& edit) {
+  const auto end = std::chrono::steady_clock::now() + edit_timeout;
+  return translated([&] {
+    for (;;) {
+      try {
+        const auto unlocked = nb::gil_scoped_release{};
+        return detail::update_state(program, place_of(config), edit, signal_interval);
+      } catch (const checkpoint_error& failed) {
+        if (failed.code() != checkpoint_errc::in_use || std::chrono::steady_clock::now() >= end)
+          throw;
+      }
+      if (PyErr_CheckSignals() != 0)
+        throw nb::python_error();
+    }
   });
 }
 

@@ -27,5 +27,10 @@ using values_reader = std::function<nb::object(const state_snapshot&)>;
 /// Returns the states of a thread at its checkpoints, newest first, as read_state() does.
 [[nodiscard]] nb::list read_state_history(const detail::program_ptr& program, nb::dict options,
                                           std::size_t limit, const values_reader& values);
+/// Writes to a thread as a node would, and returns the id of the new checkpoint. Waits for a run
+/// that holds the thread, up to edit_timeout, and ends the wait if a signal handler raises, for
+/// example KeyboardInterrupt.
+[[nodiscard]] std::string write_state(const detail::program_ptr& program, const run_config& config,
+                                      const detail::state_edit& edit);
 
 } // namespace superstep::python

@@ -3,6 +3,8 @@
 
 import operator
 import pathlib
+import signal
+import threading
 import types
 from typing import Annotated, Any, TypedDict
 
@@ -252,3 +254,35 @@ def test_agent_state_has_structured_response() -> None:
     agent = ss.create_agent(lambda m, t: "hi", checkpointer=ss.memory_checkpointer())
     agent.update_state("1", {"messages": ["hi"], "structured_response": {"a": 1}}, as_node=ss.START)
     assert agent.get_state("1").values["structured_response"] == {"a": 1}
+
+
+def test_signal_ends_wait_of_edit(saved: ss.Checkpointer) -> None:
+    class Alarm(Exception):
+        pass
+
+    def handle(*_: Any) -> None:
+        raise Alarm
+
+    started, released = threading.Event(), threading.Event()
+
+    def work(state: Any) -> dict[str, Any]:
+        started.set()
+        released.wait(30)
+        return {"n": 1}
+
+    graph = ss.Graph(State).add("a", work).edge(ss.START, "a").compile(checkpointer=saved)
+    run = threading.Thread(target=lambda: graph.invoke({}, thread_id="t"))
+    run.start()
+    started.wait(30)
+    earlier = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(Alarm):
+            graph.update_state("t", {"n": 5}, as_node="a")
+        assert run.is_alive()  # the edit did not wait for it
+    finally:
+        signal.signal(signal.SIGALRM, earlier)
+        released.set()
+    graph.update_state("t", {"n": 5}, as_node="a")  # waits for the end of the run
+    run.join()
+    assert graph.get_state("t").values["n"] == 6
