@@ -258,6 +258,13 @@ void sqlite_database::commit() {
   exec("COMMIT");
 }
 
+void sqlite_database::use_log(bool survives_power_loss) {
+  exec_with_retry("PRAGMA journal_mode = WAL");
+  exec(survives_power_loss ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  if (survives_power_loss)
+    log_space_.emplace(at_.get(), query_number("PRAGMA page_size"));
+}
+
 bool sqlite_database::is_read_only() const noexcept {
   return sqlite3_db_readonly(at_.get(), "main") == 1;
 }

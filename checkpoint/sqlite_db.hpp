@@ -2,10 +2,12 @@
 #pragma once
 
 #include "sql_database.hpp"
+#include "sqlite_log_space.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -70,12 +72,16 @@ public:
   [[nodiscard]] bool try_run(statement&);
   [[nodiscard]] bool is_in_transaction() const noexcept;
   [[nodiscard]] std::int64_t last_row() const noexcept;
+  /// Switches to a write-ahead log.
+  /// @param survives_power_loss whether every commit is synced to the disk
+  void use_log(bool survives_power_loss);
   /// Whether the connection cannot write, because of the permissions of the file or of its folder.
   [[nodiscard]] bool is_read_only() const noexcept;
 
 private:
   static void close(sqlite3*) noexcept;
   std::chrono::milliseconds busy_timeout_;
+  std::optional<log_space> log_space_; ///< referred to by the hooks of the connection
   std::unique_ptr<sqlite3, void (*)(sqlite3*)> at_;
 };
 

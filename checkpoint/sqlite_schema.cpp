@@ -24,7 +24,7 @@ constexpr auto application = std::int64_t{0x53537470};
 
 /// The migrations: element i converts a file of version i to version i + 1. Elements that were
 /// released must never be changed, because files in use were made with them.
-constexpr auto steps = std::array{R"sql(
+constexpr auto migrations = std::array{R"sql(
 CREATE TABLE threads (
   no INTEGER PRIMARY KEY, thread TEXT NOT NULL, ns TEXT NOT NULL, created INTEGER NOT NULL,
   UNIQUE (thread, ns));
@@ -42,7 +42,7 @@ CREATE TABLE items (
   no INTEGER PRIMARY KEY, ns TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
   UNIQUE (ns, key));
 )sql",
-                                  R"sql(
+                                       R"sql(
 CREATE TABLE effects (
   thread TEXT NOT NULL, key TEXT NOT NULL, ended INTEGER NOT NULL, sum INTEGER NOT NULL,
   row BLOB NOT NULL, PRIMARY KEY (thread, key)) WITHOUT ROWID;
@@ -55,13 +55,13 @@ ALTER TABLE items ADD COLUMN meaning BLOB;
 CREATE INDEX items_by_end ON items (until) WHERE until > 0;
 CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 )sql",
-                                  R"sql(
+                                       R"sql(
 -- Rows are bound to their thread when encrypted, and unencrypted files are marked (check_key).
 )sql",
-                                  R"sql(
+                                       R"sql(
 -- Rows are compressed with Zstandard (row_bytes.hpp); earlier versions cannot read them.
 )sql"};
-constexpr auto current_version = static_cast<std::int64_t>(steps.size());
+constexpr auto current_version = static_cast<std::int64_t>(migrations.size());
 /// The oldest version whose tables are the same as the current ones. A file of this version can be
 /// read without a migration, for example if it is read-only.
 constexpr auto oldest_readable_version = std::int64_t{2};
@@ -107,7 +107,7 @@ void open_schema(sqlite_database& db) {
     // Read the version again: another process may have migrated the file since the first
     // transaction.
     for (auto next = version_of(db); next < current_version; ++next)
-      db.exec(steps[static_cast<std::size_t>(next)]);
+      db.exec(migrations[static_cast<std::size_t>(next)]);
     db.exec(("PRAGMA application_id = " + std::to_string(application)).c_str());
     db.exec(("PRAGMA user_version = " + std::to_string(current_version)).c_str());
   });
@@ -177,8 +177,7 @@ std::unique_ptr<sqlite_database> open_for_writing(const std::string& path,
   auto db = std::make_unique<sqlite_database>(path, sqlite_database::access::read_write,
                                               busy_timeout, row_cipher{key});
   open_schema(*db);
-  db->exec_with_retry("PRAGMA journal_mode = WAL");
-  db->exec(survives_power_loss ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  db->use_log(survives_power_loss);
   check_key(*db, db->is_read_only());
   return db;
 }

@@ -34,22 +34,23 @@ struct size {
 };
 
 /// The processes should contend for rows, not for the disk.
-std::shared_ptr<ss::checkpointer> open(const std::string& path) {
+/// @param syncs whether commits to a file are synced, which also keeps space in the log
+std::shared_ptr<ss::checkpointer> open(const std::string& path, bool syncs) {
   if (!ss::is_postgres_url(path))
-    return open_checkpointer(path);
+    return syncs ? ss::sqlite_checkpointer(path) : open_checkpointer(path);
   auto with = ss::postgres_checkpointer_options{};
   with.survives_power_loss = false;
   return ss::postgres_checkpointer(path, with);
 }
 
-ss::compiled_json_graph make_graph(const std::string& path) {
+ss::compiled_json_graph make_graph(const std::string& path, bool syncs = false) {
   auto g = ss::json_graph{};
   g.channel("total", "add");
   g.add("one", [](const json::value&) { return json::object{{"total", 1}}; });
   g.add("two", [](const json::value&) { return json::object{{"total", 1}}; });
   g.edge("__start__", "one").edge("one", "two");
   auto options = ss::compile_options{};
-  options.checkpointer = open(path);
+  options.checkpointer = open(path, syncs);
   return g.compile(std::move(options));
 }
 
@@ -60,7 +61,7 @@ std::string name_of(int thread) {
 /// Half of the runs wait for a thread that another process holds; the others are rejected and
 /// retry.
 void work(const std::string& path, const size& how, int process) {
-  const auto g = make_graph(path);
+  const auto g = make_graph(path, process == 0);
   auto random = std::mt19937{static_cast<unsigned>(process)};
   auto pick = std::uniform_int_distribution<int>{0, how.threads - 1};
   auto e = ss::engine{ss::engine_options{.workers = 1}};
