@@ -101,7 +101,7 @@ public:
         from_child_{std::move(from_child)} {}
 
   void run(const body_input& given, outcome& out) const override {
-    out.rest = finish(given.services, given.table, state_in(given));
+    out.rest = call_child(given.services, given.table, state_in(given));
   }
   bool gives_commands() const override { return false; }
   program_ptr nested() const override { return program_of(child_); }
@@ -112,7 +112,8 @@ private:
   [[nodiscard]] write_list state_in(const body_input& given) const {
     return nested_writes(child_, to_child_(input_of<State, Input>(given)));
   }
-  task<node_output> finish(call_services* services, const program* table, write_list input) const {
+  task<node_output> call_child(call_services* services, const program* table,
+                               write_list input) const {
     auto running = run_nested(services, program_of(child_), std::move(input));
     auto ended = co_await running;
     auto out = node_output{};
