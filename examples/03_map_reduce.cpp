@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Map-reduce: a Send for each line starts a task of its own, and a reducer adds up the results.
-#include <superstep/superstep.hpp>
+#include <superstep/actors/engine.hpp>
+#include <superstep/runtime/graph.hpp>
 
 #include <functional>
 #include <iostream>
