@@ -16,7 +16,7 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 add_library(superstep_options INTERFACE)
 target_compile_options(superstep_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Wold-style-cast
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Wold-style-cast
   $<$<BOOL:${SUPERSTEP_WERROR}>:-Werror>)
 # Disables the deprecated names of Asio.
 target_compile_definitions(superstep_options INTERFACE BOOST_ASIO_NO_DEPRECATED)
