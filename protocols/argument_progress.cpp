@@ -148,7 +148,7 @@ void argument_progress::close(std::string_view key, const parameter* p, json::va
   const auto* list = read ? read->if_array() : nullptr;
   // If the items must be objects, strings among them are parsed as XML when the call is complete.
   const auto is_text = [](const json::value& item) { return item.is_string(); };
-  if (!read || (list != nullptr && p != nullptr && p->has_closed_items &&
+  if (!read || (list != nullptr && p != nullptr && p->has_object_items &&
                 std::ranges::any_of(*list, is_text)))
     return settle();
   auto is_final = is_plain_string(p);

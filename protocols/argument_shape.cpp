@@ -37,7 +37,7 @@ parameter make_parameter(std::string_view name, const json::value& of, bool with
   out.can_grow = out.is_plain_string && schema::member(own, "enum") == nullptr &&
                  schema::member(own, "allOf") == nullptr;
   if (const auto* items = schema::member(own, "items"); items != nullptr)
-    out.has_closed_items = schema::kind_of(*items) == kind::object && schema::is_closed(*items);
+    out.has_object_items = schema::kind_of(*items) == kind::object;
   const auto* object = of.if_object();
   const auto* type = schema::member(of, "type");
   if (object == nullptr || type == nullptr || !type->is_string() || asks_for_more(*object))

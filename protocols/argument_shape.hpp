@@ -19,7 +19,7 @@ struct parameter {
   schema::kind kind = schema::kind::none;
   bool is_plain_string = false;  ///< whether the type is string
   bool can_grow = false;         ///< whether coercion never changes a string for this property
-  bool has_closed_items = false; ///< whether it is a list of objects without additional members
+  bool has_object_items = false; ///< whether it is a list of objects
   bool is_scalar = false;        ///< whether it is a scalar, optionally with an enum of strings
   const json::array* texts = nullptr; ///< members of the enum; null if any string matches
   std::unique_ptr<parameter> items;   ///< the items of a list of scalars; null otherwise

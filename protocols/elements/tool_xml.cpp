@@ -1,267 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses arguments written as XML elements, for morph_xml. Contains the parser, the repair of
-// unbalanced tags, and the search for properties whose text must not be parsed as XML. Follows RXML
-// of @ai-sdk-tool/parser 4.1.26.
+// Parses arguments written as XML elements by the schema of the tool, for morph_xml. Follows RXML
+// of
+// @ai-sdk-tool/parser 4.1.26.
 #include "protocols/elements/tool_xml.hpp"
 
 #include "models/json_schema.hpp"
 #include "protocols/elements/xml_scanner.hpp"
 #include "protocols/protocol_parts.hpp"
+#include "protocols/text.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
-#include <vector>
+#include <utility>
 
 namespace superstep {
-namespace {
-
-// Maximum number of elements in one call. An element needs far more memory than its text.
-constexpr std::size_t elements_max = 100'000;
-
-error malformed() {
-  return error{errc::parse_failed,
-               "the arguments are not valid XML: a tag has no partner or is invalid, an element is "
-               "repeated, or there are too many or too deeply nested elements"};
-}
-
-json::value number_or_text(std::string text) {
-  auto whole = std::int64_t{};
-  const auto* end = text.data() + text.size();
-  if (auto r = std::from_chars(text.data(), end, whole); r.ec == std::errc{} && r.ptr == end)
-    return whole;
-  auto real = double{};
-  if (auto r = std::from_chars(text.data(), end, real, std::chars_format::fixed);
-      r.ec == std::errc{} && r.ptr == end && text.find_first_of("in") == std::string::npos)
-    return real;
-  return json::string{text};
-}
-
-void add_member(json::object& into, std::string_view name, json::value value, bool again) {
-  auto* present = into.if_contains(name);
-  if (present == nullptr)
-    into.emplace(name, std::move(value));
-  else if (again)
-    present->get_array().push_back(std::move(value));
-  else
-    *present = json::array{std::move(*present), std::move(value)};
-}
-
-/// The content of an open element that has been parsed so far.
-struct element {
-  std::string name;
-  json::object members;                     // inner elements and attributes by name
-  std::unordered_set<std::string> repeated; // names of members that have become lists
-  std::string text;                         // text outside the inner elements
-};
-
-void add(element& to, std::string_view name, json::value value) {
-  const auto is_new = !to.members.contains(name);
-  auto again = !is_new && to.repeated.contains(std::string{name});
-  add_member(to.members, name, std::move(value), again);
-  if (!is_new)
-    to.repeated.emplace(name);
-}
-
-void add_attributes(element& to, std::string_view attributes) {
-  while (!(attributes = trim_xml(attributes)).empty()) {
-    const auto equals = attributes.find('=');
-    const auto name = trim_xml(attributes.substr(0, equals));
-    auto value = std::string_view{};
-    attributes.remove_prefix(equals == attributes.npos ? attributes.size() : equals + 1);
-    attributes = trim_xml(attributes);
-    if (!attributes.empty() && (attributes.front() == '"' || attributes.front() == '\'')) {
-      const auto end = attributes.find(attributes.front(), 1);
-      value = attributes.substr(1, end == attributes.npos ? end : end - 1);
-      attributes.remove_prefix(end == attributes.npos ? attributes.size() : end + 1);
-    } else {
-      const auto end = std::min(attributes.find(' '), attributes.size());
-      value = attributes.substr(0, end);
-      attributes.remove_prefix(end);
-    }
-    if (!name.empty())
-      to.members.insert_or_assign("@_" + std::string{name}, decode_entities(value));
-  }
-}
-
-/// Returns the list of `<item>` elements. Numbers among them are not texts, unlike in a tuple.
-json::value list_of(json::value& items) {
-  auto list = items.is_array() ? std::move(items.get_array()) : json::array{std::move(items)};
-  for (auto& item : list)
-    if (auto* text = item.if_string(); text != nullptr && !text->empty())
-      item = number_or_text(std::string{*text});
-  return list;
-}
-
-/// Whether the members are named 0, 1, 2, … in order. Models write a list in this form, too.
-bool is_tuple(const json::object& members) {
-  auto i = std::size_t{0};
-  for (const auto& member : members)
-    if (member.key() != std::to_string(i++))
-      return false;
-  return !members.empty();
-}
-
-/// Returns the value of an element: a text, an object, or a list if its inner elements are `<item>`
-/// or numbered.
-json::value value_of(element& e) {
-  const auto text = trim_xml(e.text);
-  if (e.members.empty())
-    return json::string{text};
-  if (!text.empty())
-    e.members.emplace("#text", text);
-  if (e.members.size() == 1 && e.members.begin()->key() == "item")
-    return list_of(e.members.begin()->value());
-  if (!is_tuple(e.members))
-    return std::move(e.members);
-  auto tuple = json::array{};
-  for (auto& member : e.members)
-    tuple.push_back(std::move(member.value()));
-  return json::value(std::move(tuple)); // parentheses, because braces would create a list in a list
-}
-
-/// Finds the close tag of an element whose content is not parsed. Nested elements with the same
-/// name are skipped.
-bool find_close(std::string_view xml, xml_sections& sections, const xml_tag& open, xml_tag& close) {
-  auto depth = std::size_t{1};
-  auto at = open.end;
-  while ((at = xml.find('<', at)) != xml.npos) {
-    if (const auto end = sections.end_of(at); end > at) {
-      at = end;
-      continue;
-    }
-    if (!read_tag(xml, at, close) || close.name != open.name) {
-      ++at;
-      continue;
-    }
-    at = close.end;
-    if (close.is_close && --depth == 0)
-      return true;
-    if (!close.is_close && !close.is_empty)
-      ++depth;
-  }
-  return false;
-}
-
-/// Skips a comment, CDATA section or declaration, and appends the content of a CDATA section to
-/// `text`. Returns the position after it; npos if it has no end.
-std::size_t read_special(std::string_view xml, std::size_t at, std::string& text) {
-  const auto rest = xml.substr(at);
-  const auto is_data = rest.starts_with("<![CDATA[");
-  const auto mark = std::string_view{is_data ? "]]>" : rest.starts_with("<!--") ? "-->" : ">"};
-  const auto end = xml.find(mark, at + 2);
-  if (end == xml.npos)
-    return end;
-  if (is_data)
-    text += xml.substr(at + 9, end - at - 9);
-  return end + mark.size();
-}
-
-} // namespace
-
-result<json::object> read_xml(std::string_view xml, const raw_names& raw,
-                              const raw_names& names_once) {
-  auto open = std::vector<element>(1);
-  auto sections = xml_sections{xml};
-  auto at = std::size_t{0};
-  auto elements = std::size_t{0};
-  auto tag = xml_tag{};
-  while (at < xml.size()) {
-    const auto next = std::min(xml.find('<', at), xml.size());
-    open.back().text += decode_entities(xml.substr(at, next - at));
-    at = next;
-    if (at == xml.size())
-      break;
-    if (at + 1 < xml.size() && (xml[at + 1] == '!' || xml[at + 1] == '?')) {
-      at = read_special(xml, at, open.back().text);
-      if (at == xml.npos)
-        return malformed();
-      continue;
-    }
-    if (!read_tag(xml, at, tag))
-      return malformed();
-    at = tag.end;
-    if (tag.is_close) {
-      if (open.size() == 1 || open.back().name != tag.name)
-        return malformed();
-      auto value = value_of(open.back());
-      open.pop_back();
-      add(open.back(), tag.name, std::move(value));
-      continue;
-    }
-    if (++elements > elements_max)
-      return malformed();
-    const auto is_raw = raw.contains(std::string{tag.name});
-    if (open.size() == 1 && open.back().members.contains(tag.name) &&
-        names_once.contains(std::string{tag.name}))
-      return malformed();
-    if (is_raw && !tag.is_empty) {
-      auto close = xml_tag{};
-      if (!find_close(xml, sections, tag, close))
-        return malformed();
-      const auto verbatim = xml.substr(tag.end, close.begin - tag.end);
-      add(open.back(), tag.name, json::string{decode_entities(verbatim)});
-      at = close.end;
-      continue;
-    }
-    open.push_back({.name = std::string{tag.name}, .members = {}, .repeated = {}, .text = {}});
-    if (!is_raw)
-      add_attributes(open.back(), tag.attributes);
-    if (open.size() > xml_depth_max)
-      return malformed();
-    if (tag.is_empty) {
-      auto value = value_of(open.back());
-      open.pop_back();
-      add(open.back(), tag.name, std::move(value));
-    }
-  }
-  if (open.size() != 1)
-    return malformed();
-  return std::move(open.back().members);
-}
-
-std::string balance_xml(std::string_view xml) {
-  auto out = std::string{};
-  auto open = std::vector<std::string_view>{};
-  auto sections = xml_sections{xml};
-  auto tag = xml_tag{};
-  for (auto at = std::size_t{0}; at < xml.size();) {
-    const auto next = std::min(xml.find('<', at), xml.size());
-    out += xml.substr(at, next - at);
-    at = next;
-    if (at == xml.size())
-      break;
-    if (const auto end = sections.end_of(at); end > at) {
-      out += xml.substr(at, end - at);
-      at = end;
-      continue;
-    }
-    if (!read_tag(xml, at, tag)) {
-      const auto c = at + 1 < xml.size() ? xml[at + 1] : ' ';
-      out += c == '!' || c == '?' ? "<" : "&lt;";
-      ++at;
-      continue;
-    }
-    at = tag.end;
-    if (!tag.is_close) {
-      out += xml.substr(tag.begin, tag.end - tag.begin);
-      if (!tag.is_empty && open.size() < xml_depth_max)
-        open.push_back(tag.name);
-      continue;
-    }
-    auto match = open.size();
-    while (match > 0 && open[match - 1] != tag.name)
-      --match;
-    while (match > 0 && open.size() >= match) {
-      out.append("</").append(open.back()).append(">");
-      open.pop_back();
-    }
-  }
-  for (; !open.empty(); open.pop_back())
-    out.append("</").append(open.back()).append(">");
-  return out;
-}
-
 namespace {
 
 constexpr std::size_t schema_depth_max = 64;
@@ -277,19 +28,26 @@ bool is_string_type(const json::value& schema) {
 }
 
 /// Collects the names of all string properties at any level of the schema.
-void collect_strings(const json::value& schema, raw_names& into, std::size_t depth) {
+void collect_strings(const json::value& wrapped, raw_names& into, std::size_t depth) {
+  const auto& schema = schema::unwrap(wrapped);
+  const auto kind = schema::kind_of(schema);
   if (depth > schema_depth_max)
     return;
-  if (const auto* list = schema.if_array())
-    for (const auto& item : *list)
-      collect_strings(item, into, depth + 1);
-  if (const auto* properties = properties_of(schema))
-    for (const auto& property : *properties)
+  const auto* properties = kind == schema::kind::object ? properties_of(schema) : nullptr;
+  if (properties != nullptr)
+    for (const auto& property : *properties) {
       if (is_string_type(property.value()))
         into.emplace(property.key());
-  if (const auto* object = schema.if_object())
-    for (const auto& member : *object)
-      collect_strings(member.value(), into, depth + 1);
+      else
+        collect_strings(property.value(), into, depth + 1);
+    }
+  if (kind != schema::kind::array)
+    return;
+  if (const auto* items = schema::member(schema, "items"))
+    collect_strings(*items, into, depth + 1);
+  if (const auto* prefix = schema::member(schema, "prefixItems"); prefix && prefix->is_array())
+    for (const auto& item : prefix->get_array())
+      collect_strings(item, into, depth + 1);
 }
 
 /// Removes an element around all arguments, such as `<arguments>…</arguments>`. Returns `xml`
@@ -297,7 +55,7 @@ void collect_strings(const json::value& schema, raw_names& into, std::size_t dep
 std::string_view without_root(std::string_view xml, const json::object* properties) {
   auto open = xml_tag{};
   if (!xml.starts_with('<') || !read_tag(xml, 0, open) || open.is_close || open.is_empty ||
-      (properties != nullptr && properties->contains(open.name)))
+      properties == nullptr || properties->contains(open.name))
     return xml;
   // The element contains all arguments only if its close tag is at the end of the text.
   auto depth = std::size_t{0};
@@ -347,27 +105,110 @@ std::string without_repeated(std::string xml, const json::object& properties) {
   return xml;
 }
 
-/// Parses list items that are strings although the schema requires objects. Models write such
-/// objects as XML inside an element whose content was not parsed.
-void read_items(json::value& arguments, const json::object* properties) {
-  auto* members = arguments.if_object();
+/// Converts texts to objects where the schema requires objects in a list. Models write such objects
+/// as XML inside an element whose content was not parsed.
+void read_items(json::value& value, const json::value& wrapped) {
+  const auto* properties = properties_of(schema::unwrap(wrapped));
+  auto* members = value.if_object();
   if (members == nullptr || properties == nullptr)
     return;
   for (auto& member : *members) {
-    auto* list = member.value().if_array();
     const auto* property = properties->if_contains(member.key());
-    const auto* items = property != nullptr ? schema::member(*property, "items") : nullptr;
-    if (list == nullptr || items == nullptr || !schema::is_closed(*items) ||
-        schema::kind_of(*items) != schema::kind::object)
+    if (property == nullptr)
+      continue;
+    if (has_type(*property, "object"))
+      read_items(member.value(), *property);
+    const auto* items = schema::member(schema::unwrap(*property), "items");
+    auto* list = member.value().if_array();
+    if (list == nullptr || items == nullptr || !has_type(*property, "array") ||
+        !has_type(*items, "object"))
       continue;
     for (auto& item : *list)
-      if (const auto* text = item.if_string())
-        if (auto read = parse_tool_xml(std::string_view{*text}, *items, false))
-          item = std::move(*read);
+      if (const auto* text = item.if_string()) {
+        if (auto read = parse_tool_xml(std::string_view{*text}, schema::unwrap(*items), false))
+          if (!read->is_string())
+            item = std::move(*read);
+      } else {
+        read_items(item, *items);
+      }
   }
 }
 
+/// Decodes the entities in all texts of a value.
+void decode_texts(json::value& v) {
+  if (const auto* text = v.if_string(); text != nullptr && text->find('&') != text->npos)
+    v = decode_entities(text::view(*text));
+  if (auto* list = v.if_array())
+    for (auto& item : *list)
+      decode_texts(item);
+  if (auto* members = v.if_object())
+    for (auto& member : *members)
+      decode_texts(member.value());
+}
+
+json::value trimmed(json::value v) {
+  if (const auto* text = v.if_string())
+    return json::value(json::string{text::trim(text::view(*text))});
+  return v;
+}
+
+/// Returns the text beside inner elements or attributes; other values are returned themselves.
+json::value without_markup(json::value v) {
+  auto* members = v.if_object();
+  auto* text = members != nullptr ? members->if_contains("#text") : nullptr;
+  return trimmed(text != nullptr ? std::exchange(*text, {}) : std::move(v));
+}
+
+/// Returns a list item. Numbers are not texts, unlike in a tuple.
+json::value item_of(json::value v) {
+  auto item = without_markup(std::move(v));
+  if (const auto* text = item.if_string())
+    if (auto number = text::number_of(text::view(*text)))
+      return std::move(*number);
+  return item;
+}
+
+/// Whether the members are named 0, 1, 2, … in any order. Models write a list in this form, too.
+bool is_tuple(const json::object& members) {
+  for (auto i = std::size_t{0}; i < members.size(); ++i)
+    if (!members.contains(std::to_string(i)))
+      return false;
+  return !members.empty();
+}
+
 } // namespace
+
+json::value argument_of(json::value v, const json::value* property) {
+  if (auto* list = v.if_array()) {
+    for (auto& each : *list)
+      each = without_markup(std::move(each));
+    return v;
+  }
+  v = without_markup(std::move(v));
+  auto* members = v.if_object();
+  if (members == nullptr)
+    return v;
+  auto list = json::array{};
+  if (members->size() == 1 && members->contains("item")) {
+    auto& items = members->at("item");
+    if (auto* several = items.if_array()) {
+      for (auto& item : *several)
+        list.push_back(item_of(std::move(item)));
+      return json::value(std::move(list));
+    }
+    auto only = item_of(std::move(items));
+    const auto is_typed = property != nullptr && schema::kind_of(*property) != schema::kind::none;
+    if (is_typed || only.is_structured())
+      return only;
+    list.push_back(std::move(only));
+    return json::value(std::move(list));
+  }
+  if (!is_tuple(*members))
+    return v;
+  for (auto i = std::size_t{0}; i < members->size(); ++i)
+    list.push_back(without_markup(std::move(members->at(std::to_string(i)))));
+  return json::value(std::move(list)); // parentheses, because braces would create a list in a list
+}
 
 bool keeps_last_text(const json::value& schema) {
   const auto* properties = properties_of(schema);
@@ -387,34 +228,62 @@ result<json::value> parse_tool_xml(std::string_view xml, const json::value& sche
   return parse_tool_xml(xml, schema, xml_names{schema}, repair);
 }
 
-result<json::value> parse_tool_xml(std::string_view xml, const json::value& schema,
-                                   const xml_names& names, bool repair) {
+namespace {
+
+/// Parses the arguments without repair of tags.
+result<json::value> read_arguments(std::string_view xml, const json::value& schema,
+                                   const xml_names& names) {
   const auto* properties = properties_of(schema);
-  const auto read = [&](std::string_view text) {
-    return read_xml(without_root(trim_xml(text), properties), names.raw, names.once);
-  };
-  auto members = read(xml);
-  if (!members && repair) {
-    // White space at the end belongs to an element without a close tag, so it must not be removed
-    // before that tag is added.
-    auto balanced = balance_xml(xml);
-    members = read(balanced);
-    if (!members && keeps_last_text(schema))
-      members = read(without_repeated(std::move(balanced), *properties));
-  }
+  xml = without_root(text::trim(xml), properties);
+  if (repeats_element(xml, names.once))
+    return error{errc::parse_failed, "the arguments repeat the element of a text parameter"};
+  auto members = read_xml(xml, names.raw);
   if (!members)
     return members.error();
+  auto missing = names.once;
+  for (auto& member : *members) {
+    const auto name = std::string{member.key()};
+    if (names.once.contains(name) && member.value().is_string()) {
+      missing.erase(name);
+      continue;
+    }
+    const auto* property = properties != nullptr ? properties->if_contains(name) : nullptr;
+    member.value() = argument_of(std::move(member.value()), property);
+    missing.erase(name);
+  }
+  if (!missing.empty())
+    for (auto& found : outermost_elements(xml, missing))
+      members->emplace(found.key(), std::move(found.value()));
   // Parentheses, because braces would create a list with one element.
   auto value = json::value(std::move(*members));
-  if (auto& object = value.get_object(); object.size() == 1 && properties != nullptr &&
-                                         !properties->contains(object.begin()->key()) &&
-                                         object.begin()->value().is_object()) {
+  if (auto& object = value.get_object();
+      object.size() == 1 && properties != nullptr && !properties->contains(object.begin()->key())) {
     auto only = std::move(object.begin()->value());
     value = std::move(only);
   }
   auto arguments = coerce(std::move(value), schema);
-  if (repair)
-    read_items(arguments, properties);
+  decode_texts(arguments);
+  return arguments;
+}
+
+} // namespace
+
+result<json::value> parse_tool_xml(std::string_view xml, const json::value& schema,
+                                   const xml_names& names, bool repair) {
+  auto arguments = read_arguments(xml, schema, names);
+  if (!repair)
+    return arguments;
+  if (!arguments) {
+    // White space at the end belongs to an element without a close tag, so it must not be removed
+    // before that tag is added.
+    auto balanced = balance_xml(xml);
+    arguments = read_arguments(balanced, schema, names);
+    if (!arguments && keeps_last_text(schema))
+      arguments = read_arguments(without_repeated(std::move(balanced), *properties_of(schema)),
+                                 schema, names);
+  }
+  if (arguments)
+    read_items(*arguments, schema);
   return arguments;
 }
 

@@ -145,16 +145,21 @@ bool tool_names::may_become(std::string_view begin) const {
 tag_start read_tool_tag(std::string_view text, std::size_t at, const tool_names& names,
                         const protocol_tool*& tool, std::size_t& end) {
   auto i = at + 1;
+  while (i < text.size() && is_xml_space(text[i]) && i - at <= tag_space_max)
+    ++i;
+  const auto begin = i;
   while (i < text.size() && !is_xml_space(text[i]) && text[i] != '/' && text[i] != '>' &&
          text[i] != '<')
     ++i;
-  const auto name = text.substr(at + 1, i - at - 1);
+  const auto name = text.substr(begin, i - begin);
   if (i == text.size())
     return names.may_become(name) ? tag_start::more : tag_start::none;
   tool = names.find(name);
   if (tool == nullptr)
     return tag_start::none;
   if (text[i] == '>') {
+    if (begin > at + 1)
+      return tag_start::none; // only `< name/>` may have white space before the name
     end = i + 1;
     return tag_start::open;
   }

@@ -263,22 +263,29 @@ private:
     // Lists of objects may need the repair in parse_tool_xml(), which parses the complete body.
     if (property.kind == schema::kind::array && property.items == nullptr)
       is_exact_ = false;
+    const auto element = body.substr(elements_.element(), elements_.begin() - elements_.element());
+    // Entities are decoded after the coercion, and a second value replaces an empty first one.
+    // parse_tool_xml() does both.
+    if (!property.can_grow && element.find('&') != element.npos)
+      return arguments_.settle();
+    if (run_count_ == 2 && (run_.empty() ? first_.empty() : run_.front() == json::value("")))
+      return arguments_.settle();
+    if (contains_text_parameter(element.substr(1)))
+      is_exact_ = false;
     const auto text = elements_.text_in(body);
     if (text && as_text_ && is_first)
       return close_shown(*text);
     auto value = json::value{};
     if (text) {
       const auto decoded = decode_entities(*text, decoded_);
-      const auto content = elements_.is_raw() ? decoded : trim_xml(decoded);
+      const auto content = elements_.is_raw() ? decoded : text::trim(decoded);
       if (is_first && property.is_scalar) {
         first_ = content; // needed if the element is repeated and the values become a list
         return arguments_.close_text(run_name_, &property, content);
       }
       value = json::string_view{content.data(), content.size()};
     } else {
-      const auto element =
-          body.substr(elements_.element(), elements_.begin() - elements_.element());
-      auto read = read_xml(element, facts_.names.raw, {});
+      auto read = read_xml(element, facts_.names.raw);
       if (!read || read->size() != 1)
         return arguments_.settle();
       value = std::move(read->begin()->value());
@@ -287,9 +294,21 @@ private:
       run_.emplace_back(first_);
     run_.push_back(std::move(value));
     if (is_first)
-      arguments_.close(run_name_, &property, run_.front());
+      arguments_.close(run_name_, &property, argument_of(run_.front(), property.schema));
     else
-      arguments_.close(run_name_, &property, run_, argument_progress::form::list);
+      arguments_.close(run_name_, &property, argument_of(run_, property.schema),
+                       argument_progress::form::list);
+  }
+
+  /// Whether there is a tag of a top-level string property. If it is inside another element, only
+  /// parse_tool_xml() gives the exact result.
+  [[nodiscard]] bool contains_text_parameter(std::string_view text) const {
+    auto tag = xml_tag{};
+    for (auto at = text.find('<'); at != text.npos; at = text.find('<', at + 1))
+      if (read_tag(text, at, tag) && !tag.is_close &&
+          facts_.names.once.contains(std::string{tag.name}))
+        return true;
+    return false;
   }
 
   /// Ends a string that was reported while it grew, and reports its last part.
