@@ -139,7 +139,7 @@ public:
 
   /// Returns the position of the close tag of the call whose body begins at `body`, or npos.
   std::size_t close_of(std::size_t body) {
-    auto search = scanner{body};
+    auto search = scanner{body, scanner::first_tag::is_text};
     auto passed = std::vector<std::pair<std::size_t, scanner::mode>>{};
     while (!is_lost(search)) {
       passed.emplace_back(search.at(), search.inside());
@@ -234,11 +234,11 @@ std::vector<parsed_part> hermes_protocol::parse(std::string_view text,
   auto calls = std::size_t{0};
   for (auto open = text.find(open_tag); open != text.npos && calls < answer_calls_max;
        open = text.find(open_tag, from)) {
-    add_text(text.substr(from, open - from));
     const auto begin = open + open_tag.size();
     const auto close = finder.close_of(begin);
-    if (close == text.npos) {
-      add_text(open_tag);
+    const auto is_call = close != text.npos;
+    add_text(text.substr(from, (is_call ? open : begin) - from));
+    if (!is_call) {
       from = begin;
       continue;
     }

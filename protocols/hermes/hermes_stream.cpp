@@ -152,7 +152,9 @@ scanner::step scanner::comment(std::string_view text, bool complete) {
 }
 
 bool scanner::may_begin_here(std::string_view text) const noexcept {
-  if (at_ == start_ || text[at_ - 1] == '}')
+  if (at_ == start_)
+    return first_ == first_tag::may_nest;
+  if (text[at_ - 1] == '}')
     return true;
   for (auto length = std::size_t{1}; length <= 3 && length <= at_ - start_; ++length)
     if (text::space_at(text, at_ - length) == length)
@@ -250,7 +252,7 @@ void stream::finish() {
   body.remove_suffix(held_back(body, close_tag));
   if (auto call = refuses_unclosed_ ? std::nullopt : read_body(body, tools_, shapes_, repair::no))
     return emit_call(std::move(*call));
-  if (text::is_blank(body) && body.size() + open_tag.size() == all.size()) {
+  if (body.empty() && open_tag.size() == all.size()) {
     if (options_.emit_raw_on_error)
       emit_text(all);
     return;

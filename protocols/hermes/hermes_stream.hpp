@@ -37,8 +37,13 @@ public:
   };
   static constexpr auto mode_count = std::size_t{7};
 
+  /// Whether an open tag directly after the open tag of the call begins a nested call. As in the AI
+  /// SDK middleware, it does in streams only.
+  enum class first_tag : bool { is_text, may_nest };
+
   /// @param from the position of the body, after the open tag
-  explicit scanner(std::size_t from) noexcept : start_{from}, at_{from} {}
+  explicit scanner(std::size_t from, first_tag first = first_tag::may_nest) noexcept
+      : start_{from}, at_{from}, first_{first} {}
 
   /// Scans until a close tag or a nested call is found, or the text ends.
   /// @param text the whole text so far, from the same first byte in every call
@@ -68,6 +73,7 @@ private:
   std::size_t probe_ = 0;   // end of the white space after an open tag, as far as it has arrived
   std::size_t word_ = npos; // begin of the unquoted word before at_; npos if there is none
   mode mode_ = mode::outside;
+  first_tag first_;
   bool passed_tag_ = false;
 
   static constexpr auto npos = std::string_view::npos;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls in plain JSON, and arguments of hermes that are not an object.
+// Calls in plain JSON, and calls of hermes with invalid arguments or a tag without a partner.
 #include "protocols/protocol_parts.hpp"
 
 #include <superstep/protocols/tool_protocol.hpp>
@@ -55,7 +55,50 @@ const auto only_arguments =
                         {R"({"name":"g","s":"a"})", {}},
                         {R"({"xy":"a"})", {}}};
 
+/// Returns the texts and the calls that hermes finds, without the search for plain JSON.
+std::string parts_of(std::string_view text) {
+  auto out = std::string{};
+  for (const auto& part : make_protocol("hermes").value()->parse(text, {}, {}))
+    if (const auto* call = std::get_if<parsed_call>(&part))
+      out += '[' + call->name + ']';
+    else
+      out += std::get<parsed_text>(part).text;
+  return out;
+}
+
+struct tag_case {
+  std::string_view text;
+  std::string_view parts;
+};
+std::ostream& operator<<(std::ostream& out, const tag_case& c) {
+  return out << c.text;
+}
+
+const auto lone_tags = std::vector<tag_case>{
+    {" <tool_call>{", " <tool_call>{"},
+    {"\n<tool_call>\n<tool_call>{\"name\":\"g\"}</tool_call>", "\n<tool_call>[g]"},
+    {"<tool_call>{\"name\":\"g\"}</tool_call>\n<tool_call>{", "[g]\n<tool_call>{"},
+    {"<tool_call>{\"name\":\"g\"}</tool_call>\n", "[g]"},
+    {"<tool_call><tool_call>{\"name\":\"g\"}</tool_call>",
+     "<tool_call><tool_call>{\"name\":\"g\"}</tool_call>"}};
+
 } // namespace
+
+BOOST_DATA_TEST_CASE(open_tag_without_partner_is_text, lone_tags, c) {
+  BOOST_TEST(parts_of(c.text) == c.parts);
+}
+
+BOOST_AUTO_TEST_CASE(blank_call_without_end_is_reported) {
+  const auto tools = std::vector<protocol_tool>{};
+  for (const auto* text : {"<tool_call> ", "<tool_call>"}) {
+    auto errors = std::size_t{0};
+    const auto stream = make_protocol("hermes").value()->stream(
+        tools, {}, [](const protocol_event&) {}, [&](const protocol_error&) { ++errors; });
+    stream->write(text);
+    stream->finish();
+    BOOST_TEST(errors == (std::string_view{text}.ends_with(' ') ? 1U : 0U), text);
+  }
+}
 
 BOOST_DATA_TEST_CASE(arguments_other_than_objects_are_rejected, arguments, s) {
   BOOST_TEST(read(s.text) == s.calls, boost::test_tools::per_element());
