@@ -44,7 +44,8 @@ public:
   members_reader(std::string_view text, std::vector<tag> tags)
       : text_{text}, tags_{std::move(tags)}, match_{matches_of(tags_)} {}
 
-  void read(found_call& call, std::size_t begin, std::size_t end) {
+  /// @return the position after the last parameter or name
+  std::size_t read(found_call& call, std::size_t begin, std::size_t end) {
     auto gap = begin;
     for (at_ = 0; at_ < tags_.size(); ++at_) {
       const auto& t = tags_[at_];
@@ -56,6 +57,7 @@ public:
       gap = t.kind == tag_kind::parameter ? read_parameter(call, end) : read_name(call);
     }
     call.rest += text_.substr(gap, end - gap);
+    return gap;
   }
 
 private:
@@ -181,10 +183,13 @@ std::vector<found_call> calls_in(std::string_view s, bool nameless) {
         t = cursor.next();
       }
     }
-    if (tags.size() < tags_max)
-      members_reader{s, std::move(tags)}.read(call, open.to, end);
-    else
+    if (tags.size() < tags_max) {
+      const auto behind = members_reader{s, std::move(tags)}.read(call, open.to, end);
+      if (!call.closed)
+        call.to = behind; // the rest is text after the call
+    } else {
       call.name.clear();
+    }
     out.push_back(std::move(call));
   }
   return out;

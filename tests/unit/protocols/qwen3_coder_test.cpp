@@ -130,4 +130,15 @@ BOOST_DATA_TEST_CASE(stray_close_tags_next_to_single_call_are_removed, stray_clo
   check(s);
 }
 
+const auto tails = std::vector<sample>{
+    {"<function=read> tail", "[read {}] tail"},
+    {"<function=read><parameter=path>a</parameter> tail\n", "[read {\"path\":\"a\"}] tail\n"},
+    {"<function=read>\nx\n<function=read><parameter=path>a</parameter>y",
+     "[read {}]\nx\n[read {\"path\":\"a\"}]y"},
+    {"<function=read><parameter=path>a", R"([read {"path":"a"}])"}};
+
+BOOST_DATA_TEST_CASE(text_after_unclosed_call_is_kept, tails, s) {
+  BOOST_TEST(whole(s.text) == s.read);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
