@@ -87,14 +87,17 @@ std::string dedented(std::string_view text) {
     if (has_end)
       out += '\n';
   });
+  // A block scalar at the end of the text has a line end, also if the model did not write it.
+  if (!out.empty() && out.back() != '\n')
+    out += '\n';
   return out;
 }
 
 /// Returns the number of bytes of a growing body whose meaning cannot change; 0 if there are none.
 ///
 /// The part ends with the last settled line. A line is settled if it ends with a closing quote or
-/// bracket. The last line is also settled if its line end has arrived, unless it is empty, or is a
-/// key or a dash whose value has not arrived.
+/// bracket. The last line is also settled if its line end has arrived, unless it is empty or a
+/// comment, or is a key or a dash whose value has not arrived.
 ///
 /// @param walked incremented by the number of examined bytes
 std::size_t settled_part(std::string_view body, std::size_t& walked) {
@@ -105,7 +108,9 @@ std::size_t settled_part(std::string_view body, std::size_t& walked) {
     const auto begin = body.substr(0, end).rfind('\n') + 1; // npos + 1 is 0
     const auto line = text::trim(body.substr(begin, end - begin));
     walked += end - begin + 1;
-    const auto waits = line.empty() || line.ends_with(':') || line == "-" || line.ends_with(" -");
+    const auto code =
+        line.starts_with('#') ? line.substr(0, 0) : text::trim(line.substr(0, line.find(" #")));
+    const auto waits = code.empty() || code.ends_with(':') || code == "-" || code.ends_with(" -");
     const auto closes =
         line.ends_with('"') || line.ends_with('\'') || line.ends_with('}') || line.ends_with(']');
     if (!waits && (has_end || closes))

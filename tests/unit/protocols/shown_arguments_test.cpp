@@ -37,6 +37,9 @@ constexpr auto shell =
         "cwd":{"type":"string"}})";
 
 const auto shown_cases = std::vector<shown_case>{
+    // Comments between a key and its value.
+    {"yaml_xml", "\nwords:\n  # c\n  - a # d\n  - b\n", R"({"words":["a","b"]})", plain},
+    {"yaml_xml", "\nwords: # c\n  - a\ntitle: t\n", R"({"words":["a"],"title":"t"})", plain},
     // Enum values written with other white space or in quotes. White space around a member is kept.
     {"morph_xml", "<pace>very   slow</pace>", R"({"pace":"very slow"})", plain},
     {"morph_xml", "<pace> brisk </pace>", R"({"pace":" brisk "})", plain},
@@ -88,9 +91,9 @@ std::vector<protocol_tool> tools_with(std::string_view properties) {
 
 std::string text_of(const shown_case& c) {
   const auto body = std::string{c.body};
-  return c.protocol == "morph_xml"
-             ? "<job>" + body + "</job>"
-             : "<tool_call>\n<function=job>\n" + body + "\n</function>\n</tool_call>";
+  return c.protocol == "qwen3_coder"
+             ? "<tool_call>\n<function=job>\n" + body + "\n</function>\n</tool_call>"
+             : "<job>" + body + "</job>";
 }
 
 } // namespace

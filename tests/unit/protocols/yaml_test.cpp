@@ -97,6 +97,9 @@ const auto bodies = std::vector<body_case>{
     {"\n\n", "{}"},
     {"\n.inf\n", ""},
     {"\n\"\"\n", ""},
+    {"\na: |\n  x", R"({"a":"x\n"})"},
+    {"\na:\n  - >\n    x\n    y", R"({"a":["x y\n"]})"},
+    {"\na: |-\n  x", R"({"a":"x"})"},
 };
 
 /// Returns texts that YAML parsers tend to misread.
