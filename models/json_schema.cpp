@@ -232,6 +232,17 @@ bool type_matches(const json::value& v, const json::value& type) {
          });
 }
 
+/// Whether a value has the type that the keywords of a schema without `type` imply.
+bool implied_type_matches(const json::value& v, const json::value& schema) {
+  const auto kind = schema::kind_of(schema);
+  const auto has = [&](std::string_view name) { return schema::member(schema, name) != nullptr; };
+  if (kind == schema::kind::object || has("required") || has("patternProperties") ||
+      has("additionalProperties"))
+    return v.is_object();
+  const auto* items = schema::member(schema, "items");
+  return v.is_array() || (kind != schema::kind::array && (items == nullptr || !items->is_array()));
+}
+
 bool check(const json::value& v, const json::value& schema, int depth);
 
 bool check_object(const json::object& o, const json::value& schema, int depth) {
@@ -295,7 +306,8 @@ bool check(const json::value& v, const json::value& wrapped, int depth) {
     return *b;
   if (!schema.is_object())
     return true;
-  if (const auto* type = schema::member(schema, "type"); type && !type_matches(v, *type))
+  const auto* type = schema::member(schema, "type");
+  if (type != nullptr ? !type_matches(v, *type) : !implied_type_matches(v, schema))
     return false;
   if (const auto* list = schema::member(schema, "enum"); list && list->is_array())
     if (std::ranges::find(list->get_array(), v) == list->get_array().end())

@@ -438,6 +438,8 @@ json::value coerce_in(json::value v, const json::value& wrapped, int depth) {
   const auto& schema = schema::unwrap(wrapped);
   if (depth > depth_max)
     return v;
+  if (schema.is_array())
+    return v; // a list of schemas, such as `items` before draft 2020-12, has no type
   if (!schema.is_object())
     return guess(std::move(v));
   if (const auto* all = schema::member(schema, "allOf"); all && all->is_array())

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions of arguments that the recorded cases do not contain. The results are those of
+// Conversions and checks of arguments that the recorded cases do not contain. The results are those
+// of
 // @ai-sdk-tool/parser 4.1.26.
+#include "models/json_schema.hpp"
 #include "protocols/protocol_parts.hpp"
 
 #include <boost/test/data/test_case.hpp>
@@ -39,6 +41,7 @@ const auto unknown = std::vector<conversion>{
     {R"({"additionalProperties":false})", R"({"a":"5"})", R"({"a":"5"})"},
     {R"({"additionalProperties":false})", R"("{\"a\":1}")", R"("{\"a\":1}")"},
     {R"({"jsonSchema":{"jsonSchema":{"type":"integer"}}})", R"("5")", "5"},
+    {R"({"type":"array","items":[{"type":"integer"}]})", R"(["5","true"])", R"(["5","true"])"},
 };
 
 const auto enums = std::vector<conversion>{
@@ -154,6 +157,21 @@ BOOST_DATA_TEST_CASE(patterns_that_risk_backtracking_are_ignored, patterns) {
   value[sample.key] = "5";
   const auto converted = coerce(json::value(std::move(value)), schema);
   BOOST_TEST(converted.at(sample.key).is_string() == sample.applies);
+}
+
+BOOST_AUTO_TEST_CASE(schema_without_type_requires_implied_type) {
+  for (const auto* schema :
+       {R"({"properties":{"a":{}}})", R"({"required":["a"]})", R"({"additionalProperties":false})",
+        R"({"patternProperties":{"a":{}}})"}) {
+    BOOST_TEST(!matches_schema("x", json::parse(schema)), schema);
+    BOOST_TEST(!matches_schema(nullptr, json::parse(schema)), schema);
+  }
+  BOOST_TEST(matches_schema(json::object{{"a", 1}}, json::parse(R"({"required":["a"]})")));
+  for (const auto* schema : {R"({"items":{}})", R"({"items":[{}]})", R"({"prefixItems":[{}]})"}) {
+    BOOST_TEST(!matches_schema("x", json::parse(schema)), schema);
+    BOOST_TEST(matches_schema(json::array{1}, json::parse(schema)), schema);
+  }
+  BOOST_TEST(matches_schema("x", json::parse(R"({"description":"any"})")));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
