@@ -477,7 +477,10 @@ std::shared_ptr<given_answers> thread_run::answers_for(std::string_view task) co
 }
 
 void thread_run::close(bool ended_well, bool keep_anyway) {
-  if (when_ != durability::exit || !checkpointer_ || (ended_well && !keep_anyway))
+  // A nested run that was resumed has a stored checkpoint with questions. If its end were not
+  // stored, the next run of its caller would ask them again, and pass them later answers.
+  if (when_ != durability::exit || !checkpointer_ ||
+      (ended_well && !keep_anyway && stored_.empty()))
     return;
   store();
   SUPERSTEP_ASSERT(held_back_.empty() || at_ != nullptr);

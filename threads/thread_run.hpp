@@ -118,7 +118,7 @@ public:
   [[nodiscard]] const task_record* find(std::string_view task) const;
   /// Ends the use of the thread: with exit durability, saves the last checkpoint and its records.
   /// @param ended_well whether the run has ended without an error or interrupt. Nothing is saved
-  /// then, unless keep_anyway is set.
+  /// then, unless keep_anyway is set or the thread has a checkpoint from which the run started.
   /// @param keep_anyway whether later runs need the state; false only for nested runs that start
   /// empty
   void close(bool ended_well, bool keep_anyway);

@@ -219,4 +219,37 @@ BOOST_AUTO_TEST_CASE(interrupt_id_resumes_subgraph_without_persistence) {
   BOOST_TEST(log_of(run(e, graph, std::move(said), on("t"))) == "Ann");
 }
 
+// A body asks by a graph that it runs and then itself. The graph has ended when the body asks, so
+// the next resume value is not for the question of the graph, and a later attempt does not ask it.
+BOOST_DATA_TEST_CASE(question_of_ended_graph_is_not_asked_again,
+                     boost::unit_test::data::make({0, 1, 2}) *
+                         boost::unit_test::data::make({1, 2}) *
+                         boost::unit_test::data::make({0, 1}),
+                     when, depth, failures) {
+  auto e = ss::engine{{.workers = 1}};
+  auto inner = asking({"name?"}, 0, {});
+  for (auto i = 1; i < depth; ++i)
+    inner = around(std::move(inner));
+  auto g = logging({});
+  g.add("q",
+        [inner, left = std::make_shared<int>(failures)](const json::value&,
+                                                        ss::runtime rt) -> ss::task<json::object> {
+          auto named = rt.invoke(inner, json::object{});
+          auto out = co_await named;
+          if ((*left)-- > 0)
+            throw std::runtime_error{"no network"};
+          out["log"].as_array().push_back(co_await rt.interrupt("city?"));
+          co_return out;
+        });
+  const auto graph = g.edge("__start__", "q").compile(kept());
+  auto config = on("t");
+  config.thread.emplace().durability = static_cast<ss::durability>(when);
+  BOOST_TEST(texts(run(e, graph, json::object{}, config).raw) == "name?");
+  if (failures > 0)
+    BOOST_TEST(run(e, graph, answer("Ann"), config).raw.error.has_value());
+  const auto named = failures > 0 ? resume(e, graph, config) : run(e, graph, answer("Ann"), config);
+  BOOST_TEST(texts(named.raw) == "city?");
+  BOOST_TEST(log_of(run(e, graph, answer("Rome"), config)) == "Ann Rome");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -280,10 +280,6 @@ private:
       const auto name = "run " + std::to_string(i) + ' ';
       if (seen_->tainted.contains(run_name(i)))
         continue;
-      // It still asks after all resumes: a node that fails at each first attempt asks its nested
-      // graph again, whose checkpoint durability::exit has not saved. Another error ends that.
-      if (scenario_.runs[i].is_saved && theirs.is_interrupted)
-        continue;
       if (mine.has_finished && (!theirs.has_finished || mine.state != theirs.state)) {
         break_rule(name + "ends differently " + when + ":\n  " + mine.state +
                    "\n  undisturbed: " + (theirs.has_finished ? theirs.state : theirs.error));
