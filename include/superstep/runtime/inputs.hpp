@@ -38,6 +38,7 @@ template <class State>
 /// Returns the writes of a projection.
 template <class State, projection_of<State> Part>
 [[nodiscard]] write_list input_writes(Part input) {
+  check_fields<Part>();
   auto writes = write_list{};
   writes.reserve(boost::mp11::mp_size<detail::fields_of<Part>>::value);
   boost::mp11::mp_for_each<detail::fields_of<Part>>([&](auto d) {

@@ -249,6 +249,7 @@ template <class Projection, class State>
   requires projection_of<Projection, std::remove_cvref_t<State>>
 [[nodiscard]] Projection project(State&& state) {
   using whole = std::remove_cvref_t<State>;
+  detail::check_fields<Projection>();
   auto out = Projection{};
   boost::mp11::mp_for_each<detail::fields_of<Projection>>([&](auto d) {
     constexpr auto place = detail::place_in<whole, decltype(d)>();

@@ -32,6 +32,19 @@ struct conversation {
 };
 BOOST_DESCRIBE_STRUCT(conversation, (), (messages))
 
+struct inheriting : basket {
+  int amount = 0;
+};
+BOOST_DESCRIBE_STRUCT(inheriting, (basket), (amount))
+
+struct listing_inherited : basket {
+  int amount = 0;
+};
+BOOST_DESCRIBE_STRUCT(listing_inherited, (), (amount, total))
+
+struct inheriting_part : basket {};
+BOOST_DESCRIBE_STRUCT(inheriting_part, (basket), ())
+
 struct undescribed {
   std::string city;
 };
@@ -77,6 +90,15 @@ void rules() {
   ss::graph<undescribed_rule>{};
   // expect: `reducers` has two rules for a field
   ss::graph<second_rule>{};
+}
+
+void inherited_fields(ss::engine& e, const ss::compiled_graph<basket>& graph) {
+  // expect: a state or projection cannot inherit fields
+  ss::graph<inheriting>{};
+  // expect: a state or projection cannot inherit fields
+  ss::graph<listing_inherited>{};
+  // expect: a state or projection cannot inherit fields
+  e.invoke(graph, inheriting_part{});
 }
 
 void numbers(const char* text) {

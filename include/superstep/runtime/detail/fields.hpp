@@ -85,6 +85,27 @@ struct rule_for<Member, superstep::reducers<by<M, Rule>, Rest...>> {
                                            rule_for<Member, superstep::reducers<Rest...>>>::type;
 };
 
+/// Whether all described fields are members of the struct itself. Inherited fields cannot be
+/// channels, because a pointer to such a field names its base class.
+template <class State>
+consteval bool has_own_fields_only() {
+  using all = boost::describe::describe_members<State, boost::describe::mod_public |
+                                                           boost::describe::mod_inherited>;
+  auto found = true;
+  boost::mp11::mp_for_each<all>([&](auto d) {
+    found = found && std::is_same_v<typename field<decltype(d)::pointer>::state, State>;
+  });
+  return found;
+}
+
+/// Fails to compile if a state or a projection inherits fields.
+template <class State>
+consteval void check_fields() {
+  static_assert(has_own_fields_only<State>(),
+                "a state or projection cannot inherit fields: declare all fields in the struct "
+                "itself, or move those of the base class into a member");
+}
+
 /// Whether a pointer to a member names a field in the description of a state.
 template <class State, auto Member>
 consteval bool is_field_of() {
@@ -138,6 +159,7 @@ std::unique_ptr<const channel> make_channel(std::string name, Place place) {
 template <class State, class Builder>
 void add_channels_of(Builder& into) {
   using rules = typename rules_of<State>::type;
+  check_fields<State>();
   check_rules<State>(std::type_identity<rules>{});
   boost::mp11::mp_for_each<fields_of<State>>([&into](auto d) {
     constexpr auto member = decltype(d)::pointer;
