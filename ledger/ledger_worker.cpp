@@ -213,6 +213,9 @@ ledger_action ledger_worker::next_of_idle(ledger_time now) {
     return begin(lease_action{count, !has_row(now), free_slots()}, now);
   if (now >= next_beat_)
     return begin(beat_action{}, now);
+  // All statements that were due since the connection was lost have succeeded.
+  lost_at_.reset();
+  backoff_ = {};
   return wait();
 }
 
@@ -286,8 +289,6 @@ void ledger_worker::committed(const commit_answer& answer, ledger_time now) {
 void ledger_worker::resolved(const resolve_answer& answer, ledger_time now) {
   end_statement(answer.job);
   must_resolve_ = false;
-  lost_at_.reset();
-  backoff_ = {};
   next_lease_ = next_commit_ = now;
   committing_ = {};
   rows_.lose_others(answer.chunks);

@@ -10,7 +10,10 @@
 #include "shared_ledger.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <random>
 
 #include <unistd.h>
@@ -74,6 +77,21 @@ batch_summary finished_summary(const shared_job& job) {
   return out;
 }
 
+/// Returns a function that returns whether the process must end although its rows may not be
+/// stored: the user has requested to abort, and statements had some time since then. One thread at
+/// a time may call it, and often, because the time begins with the first call after the request.
+std::function<bool()> end_of_wait_of(const stop_request& stop) {
+  return [&stop, aborted_at = std::optional<std::chrono::steady_clock::time_point>{}]() mutable {
+    constexpr auto wait = std::chrono::seconds{5};
+    if (stop.current() != stop_request::abort)
+      return false;
+    const auto now = std::chrono::steady_clock::now();
+    if (!aborted_at)
+      aborted_at = now;
+    return now - *aborted_at > wait;
+  };
+}
+
 result<std::optional<part_files>> parts_of(const std::string& folder, const std::string& job) {
   using parts = std::optional<part_files>;
   if (folder.empty())
@@ -93,10 +111,11 @@ result<batch_summary> run_shared_batch(const pg_address& address, const std::str
                                        const batch_options& options,
                                        const shared_run_options& shared, row_runner& runner,
                                        progress_sink& progress, const stop_request& stop) {
-  // Later, a stop request must not cut off the statements that store rows.
+  // Later, the first stop request must not cut off the statements that store rows.
   auto is_starting = true;
-  auto connection =
-      pg_connection{address, [&] { return is_starting && stop.current() != stop_request::none; }};
+  auto must_give_up = end_of_wait_of(stop);
+  auto connection = pg_connection{
+      address, [&] { return is_starting ? stop.current() != stop_request::none : must_give_up(); }};
   auto job = find_job_at_start(connection, name, shared.worker, stop,
                                [&](const std::string& text) { progress.note(text); });
   is_starting = false;
@@ -131,10 +150,15 @@ result<batch_summary> run_shared_batch(const pg_address& address, const std::str
                                                      .host = host_name(),
                                                      .lease = worker.lease,
                                                      .has_budget = has_budget}};
-  auto ledger = shared_ledger{
-      *job, db, worker, *repeats, options, stop, *std::move(parts), *std::move(cipher), [&] {
-        return find_job_at_end(connection, name, worker, stop);
-      }};
+  auto ledger = shared_ledger{*job,
+                              db,
+                              worker,
+                              *repeats,
+                              options,
+                              [&] { return must_give_up(); },
+                              *std::move(parts),
+                              *std::move(cipher),
+                              [&] { return find_job_at_end(connection, name, worker, stop); }};
   if (auto started = ledger.start(); !started)
     return started.error();
   return batch_run{options, runner, progress, stop, ledger}.run();

@@ -22,8 +22,6 @@ constexpr auto group_bytes_max = std::size_t{8} << 20U;
 constexpr auto group_rows_max = std::size_t{3'072};
 // With so many bytes of input lines, the worker leases chunks only when it has run out of rows.
 constexpr auto text_bytes_max = std::size_t{64} << 20U;
-// How long statements may continue after the user has requested to abort.
-constexpr auto abort_wait = std::chrono::seconds{5};
 // Jobs with more workers do not count their rows at each sign of life.
 constexpr auto counting_members_max = 64U;
 
@@ -51,12 +49,13 @@ ledger_facts facts_of(const shared_job& job) {
 
 shared_ledger::shared_ledger(const shared_job& job, ledger_db& db,
                              const ledger_worker_options& worker, const row_repeats& repeats,
-                             const batch_options& options, const stop_request& stop,
+                             const batch_options& options, std::function<bool()> must_give_up,
                              std::optional<part_files> parts, line_cipher cipher,
                              std::function<result<shared_job>()> job_now)
-    : name_{job.name}, db_{db}, repeats_{repeats}, options_{options}, stop_{stop},
-      parts_{std::move(parts)}, cipher_{std::move(cipher)}, job_now_{std::move(job_now)},
-      facts_{facts_of(job)}, has_foreign_ids_{!job.header.id_field.empty()},
+    : name_{job.name}, db_{db}, repeats_{repeats}, options_{options},
+      must_give_up_{std::move(must_give_up)}, parts_{std::move(parts)}, cipher_{std::move(cipher)},
+      job_now_{std::move(job_now)}, facts_{facts_of(job)},
+      has_foreign_ids_{!job.header.id_field.empty()},
       parser_{row_format{std::nullopt, options.input_template, job.header.id_field}},
       worker_{worker},
       spent_elsewhere_{.cost = facts_.counts.cost, .tokens = facts_.counts.total_tokens} {}
@@ -86,10 +85,7 @@ bool shared_ledger::is_over() const {
 
 void shared_ledger::run() {
   auto held = lock{mutex_};
-  while (!is_over()) {
-    give_up_on_abort();
-    if (is_over())
-      break;
+  while (!is_over() && !must_give_up_()) {
     const auto action = worker_.next(now());
     if (const auto* pause = std::get_if<pause_action>(&action))
       wait(held, pause->until);
@@ -104,16 +100,6 @@ void shared_ledger::run() {
   }
   is_stopped_ = true;
   settled_.notify_all();
-}
-
-/// Ends the wait for a server that is away if the user has requested to abort.
-void shared_ledger::give_up_on_abort() {
-  if (stop_.current() != stop_request::abort)
-    return;
-  if (!aborted_at_)
-    aborted_at_ = now();
-  if (now() - *aborted_at_ > abort_wait)
-    is_stopped_ = true;
 }
 
 void shared_ledger::wait(lock& held, ledger_time until) {

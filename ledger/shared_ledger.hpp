@@ -31,13 +31,15 @@ public:
   /// All references must outlive the ledger.
   /// @param db used by the ledger's thread only
   /// @param repeats of the job: the samples of a row follow each other in the ledger
+  /// @param must_give_up whether to run no further statement, although rows may not be stored;
+  /// called by the ledger's thread
   /// @param parts see part_files; nullopt to store lines in the database
   /// @param cipher encrypts the lines of the job
   /// @param job_now returns the job again, for the summary; called after the thread has ended
   shared_ledger(const shared_job& job, ledger_db& db, const ledger_worker_options& worker,
-                const row_repeats& repeats, const batch_options& options, const stop_request& stop,
-                std::optional<part_files> parts, line_cipher cipher,
-                std::function<result<shared_job>()> job_now);
+                const row_repeats& repeats, const batch_options& options,
+                std::function<bool()> must_give_up, std::optional<part_files> parts,
+                line_cipher cipher, std::function<result<shared_job>()> job_now);
   ~shared_ledger() override;
   shared_ledger(const shared_ledger&) = delete;
   shared_ledger& operator=(const shared_ledger&) = delete;
@@ -100,13 +102,12 @@ private:
   void note_spent(const std::optional<spent_sums>& spent);
   void settle_spent();
   [[nodiscard]] result<input_row> parse(const row_origin& row, std::string_view text);
-  void give_up_on_abort();
 
   std::string name_; ///< of the job
   ledger_db& db_;
   row_repeats repeats_;
   const batch_options& options_;
-  const stop_request& stop_;
+  std::function<bool()> must_give_up_;
   std::optional<part_files> parts_;
   line_cipher cipher_;
   std::function<result<shared_job>()> job_now_;
@@ -128,7 +129,6 @@ private:
   std::optional<chunk_sums> unstored_spent_; ///< committed by the writer thread and not stored
   std::optional<error> failure_;             ///< the first error that ends the job in this process
   std::string absence_;                      ///< why the latest statement had no answer
-  std::optional<ledger_time> aborted_at_;
   beat_answer counts_{};
   spent_sums spent_elsewhere_;
   bool is_stopped_ = false; ///< whether the thread runs no further statement

@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -403,6 +404,54 @@ BOOST_FIXTURE_TEST_CASE(worker_gives_up_if_server_stays_away, fixture) {
   static_cast<void>(expect<stop_action>());
   BOOST_TEST(worker.has_given_up());
   BOOST_TEST(worker.rows().unsettled() == 0U);
+}
+
+/// The server answers and has its chunks, but fails each commit, for example because of a full
+/// disk.
+BOOST_FIXTURE_TEST_CASE(worker_gives_up_if_commits_keep_failing, fixture) {
+  connect();
+  this->lease(chunk);
+  lease_nothing();
+  take_rows(4);
+  end_rows(0, 1);
+  const auto begun = now;
+  auto longest = ledger_time{0};
+  while (now - begun + seconds{10} < options.reconnect_timeout) {
+    static_cast<void>(expect<commit_action>());
+    worker.failed(now);
+    const auto until = expect<pause_action>().until;
+    longest = std::max(longest, until - now);
+    now = until;
+    connect({{chunk, {}}});
+    BOOST_TEST(worker.is_waiting_for_server());
+  }
+  BOOST_TEST((longest > seconds{3}));
+  static_cast<void>(expect<commit_action>());
+  now = begun + options.reconnect_timeout;
+  worker.failed(now);
+  static_cast<void>(expect<stop_action>());
+  BOOST_TEST(worker.has_given_up());
+}
+
+BOOST_FIXTURE_TEST_CASE(worker_forgets_absence_that_has_ended, fixture) {
+  connect();
+  this->lease(chunk);
+  lease_nothing();
+  take_rows(4);
+  end_rows(0, 1);
+  static_cast<void>(expect<commit_action>());
+  worker.failed(now);
+  now = expect<pause_action>().until;
+  connect({{chunk, {}}});
+  static_cast<void>(commit());
+  lease_nothing();
+  static_cast<void>(expect<pause_action>());
+  BOOST_TEST(!worker.is_waiting_for_server());
+  now += options.reconnect_timeout;
+  static_cast<void>(expect<commit_action>()); // renews the lease
+  worker.failed(now);
+  static_cast<void>(expect<pause_action>());
+  BOOST_TEST(!worker.has_given_up());
 }
 
 BOOST_FIXTURE_TEST_CASE(draining_worker_releases_its_chunks, fixture) {
