@@ -46,10 +46,9 @@ protocol_tool make_protocol_tool(const json::object& declaration) {
     tool.schema = *schema;
   if (const auto* examples = declaration.if_contains("inputExamples");
       examples && examples->is_array())
-    for (const auto& example : examples->get_array()) {
-      const auto* input = example.is_object() ? example.get_object().if_contains("input") : nullptr;
-      tool.examples.push_back(input ? *input : example);
-    }
+    for (const auto& example : examples->get_array())
+      if (const auto* o = example.if_object(); o != nullptr && o->contains("input"))
+        tool.examples.push_back(o->at("input"));
   tool.as_given = declaration;
   return tool;
 }

@@ -136,17 +136,6 @@ json::value number_value(double d) {
   return d;
 }
 
-void whole_numbers(json::value& v) {
-  if (auto* d = v.if_double())
-    v = number_value(*d);
-  else if (auto* a = v.if_array())
-    for (auto& item : *a)
-      whole_numbers(item);
-  else if (auto* o = v.if_object())
-    for (auto& member : *o)
-      whole_numbers(member.value());
-}
-
 std::string number_text(const json::value& number) {
   if (!number.is_double())
     return to_text(number);

@@ -49,8 +49,6 @@ namespace superstep::text {
 /// Converts a number to JSON. A number without a fraction becomes an integer, so that 5.0 is
 /// written as 5.
 [[nodiscard]] json::value number_value(double d);
-/// Applies number_value() to every number in a value.
-void whole_numbers(json::value& v);
 /// Formats a number as JavaScript does: 5, 0.001, 1e-7, 1e+21. Integers are exact.
 /// @pre number.is_number()
 [[nodiscard]] std::string number_text(const json::value& number);

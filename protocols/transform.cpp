@@ -44,6 +44,15 @@ json::array* parts_of(json::value& message) {
   return content ? content->if_array() : nullptr;
 }
 
+/// Returns a message with these members only. Options of a message whose content was converted are
+/// dropped, as in the AI SDK middleware.
+json::value bare_message(std::string_view role, json::value content) {
+  auto message = json::object{};
+  message["role"] = json::string_view{role.data(), role.size()};
+  message["content"] = std::move(content);
+  return message;
+}
+
 json::array assistant_parts(const tool_protocol& protocol, json::array parts,
                             const protocol_error_handler& on_error) {
   auto out = json::array{};
@@ -130,11 +139,10 @@ void join_text(json::value& message) {
   auto* parts = parts_of(message);
   if (parts == nullptr || parts->size() < 2 || !is_all_text(*parts))
     return;
+  const auto role = std::string{role_of(message)};
   const auto text = joined(*parts);
-  if (role_of(message) == "system")
-    message.get_object()["content"] = text;
-  else
-    *parts = json::array{text_part(text)};
+  message = role == "system" ? bare_message(role, json::value(text))
+                             : bare_message(role, json::array(1, text_part(text)));
 }
 
 /// Merges adjacent user messages that contain only text, also empty text. Models expect alternating
@@ -151,7 +159,7 @@ json::array merge_user_messages(json::array messages) {
       continue;
     }
     const auto text = joined(*parts_of(out.back())) + '\n' + joined(*parts_of(message));
-    out.back() = json::object{{"role", "user"}, {"content", json::array{text_part(text)}}};
+    out.back() = bare_message("user", json::array(1, text_part(text)));
   }
   return out;
 }
@@ -213,10 +221,14 @@ json::value tool_result_value(const json::object& output) {
   const auto type = text::member_text(output, "type");
   const auto* found = output.if_contains("value");
   auto value = found ? *found : json::value{};
-  const auto as_text =
-      value.is_string() ? std::string{text::view(value.get_string())} : to_text(value);
-  if (type == "error-text" || type == "error-json")
-    return json::value("[Error: " + (type == "error-text" ? as_text : to_text(value)) + ']');
+  if (type == "error-text" || type == "error-json") {
+    auto text = std::string{"[Error: "};
+    if (type == "error-text" && value.is_string())
+      text += text::view(value.get_string());
+    else
+      text::append_javascript(text, value);
+    return json::value(text + ']');
+  }
   if (type == "execution-denied") {
     const auto reason = std::string{text::member_text(output, "reason")};
     return json::value("[Execution Denied" + (reason.empty() ? "" : ": " + reason) + ']');
@@ -240,11 +252,9 @@ json::array transform_prompt(const tool_protocol& protocol, json::array messages
     if (parts == nullptr)
       continue;
     if (role_of(message) == "assistant") {
-      *parts = assistant_parts(protocol, std::move(*parts), on_error);
+      message = bare_message("assistant", assistant_parts(protocol, std::move(*parts), on_error));
     } else if (role_of(message) == "tool") {
-      auto sections = tool_parts(protocol, *parts);
-      message = json::object{{"role", "user"}};
-      message.get_object()["content"] = std::move(sections);
+      message = bare_message("user", tool_parts(protocol, *parts));
     }
   }
   for (auto& message : messages)

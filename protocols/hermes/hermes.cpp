@@ -55,11 +55,13 @@ std::string type_name(const json::value* schema) {
   const auto* list = type->if_array();
   if (list == nullptr)
     return "Any";
+  // As in the AI SDK middleware, the items of a list in a union are not described.
+  const auto bare = json::value(json::object{});
   auto out = std::string{"Union["};
   for (const auto& name : *list) {
     if (&name != list->data())
       out += ',';
-    out += name.is_string() ? named_type(text::view(name.get_string()), *schema) : "Any";
+    out += name.is_string() ? named_type(text::view(name.get_string()), bare) : "Any";
   }
   return out + ']';
 }

@@ -99,6 +99,18 @@ bool is_required(const json::value& schema, std::string_view name) {
          });
 }
 
+/// Whether the schema describes arguments that are not an object.
+bool describes_value(const json::value& schema) {
+  const auto* members = schema.if_object();
+  if (members == nullptr || members->empty() || members->contains("properties"))
+    return false;
+  const auto* type = members->if_contains("type");
+  const auto* list = type != nullptr ? type->if_array() : nullptr;
+  return type == nullptr ||
+         (*type != json::value("object") &&
+          (list == nullptr || std::ranges::find(*list, json::value("object")) == list->end()));
+}
+
 std::string paragraph(const protocol_tool& tool) {
   const auto& schema = schema::unwrap(tool.schema);
   auto out = "name: " + tool.name + '\n';
@@ -114,7 +126,8 @@ std::string paragraph(const protocol_tool& tool) {
   for (const auto name : names)
     out += parameter_line(name, properties->at(name), is_required(schema, name));
   if (names.empty())
-    out += "  (no named parameters)\n";
+    out += describes_value(schema) ? "  - value (" + type_name(schema) + ")\n"
+                                   : "  (no named parameters)\n";
   auto shown = schema;
   if (auto* object = shown.if_object())
     object->stable_erase("$schema");

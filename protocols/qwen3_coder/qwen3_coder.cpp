@@ -21,19 +21,24 @@ namespace superstep::qwen3_coder {
 
 namespace {
 
+/// Returns a string itself, and any other value as JSON.
+std::string javascript_text(const json::value& v) {
+  auto out = std::string{};
+  if (const auto* s = v.if_string())
+    out = text::view(*s);
+  else
+    text::append_javascript(out, v);
+  return out;
+}
+
 /// Formats a value. Booleans and null are in Python notation, which Qwen models were trained on;
 /// lists and objects are JSON.
-std::string value_text(json::value v) {
+std::string value_text(const json::value& v) {
   if (v.is_bool())
     return v.get_bool() ? "True" : "False";
   if (v.is_null())
     return "None";
-  if (const auto* s = v.if_string())
-    return std::string{text::view(*s)};
-  if (v.is_number())
-    return text::number_text(v);
-  text::whole_numbers(v);
-  return to_text(v);
+  return javascript_text(v);
 }
 
 bool is_xml_name(std::string_view s) {
@@ -82,12 +87,12 @@ void add_parameter(std::string& out, std::string_view name, const json::value& s
 
 /// Calls `add` with the name and value of each parameter. A list among the parameters is passed
 /// item by item under the same name. Input that is not an object is passed as the parameter
-/// `input`.
+/// `input`, except null and an empty text.
 template <class Add>
 void for_each_parameter(const json::value& input, const Add& add) {
   const auto* members = input.if_object();
   if (members == nullptr) {
-    if (!input.is_null())
+    if (const auto* s = input.if_string(); !input.is_null() && (s == nullptr || !s->empty()))
       add("input", input);
     return;
   }
@@ -139,10 +144,15 @@ std::string system_prompt(const std::vector<protocol_tool>& tools) {
 /// Returns a sample call for the prompt, with unquoted names and values on separate lines.
 std::string sample_call(std::string_view tool, const json::value& arguments) {
   auto out = "<tool_call>\n<function=" + std::string{tool} + ">\n";
+  const auto add = [&](std::string_view name, const json::value& value) {
+    out += "<parameter=" + std::string{name} + ">\n" + escape_text(javascript_text(value)) +
+           "\n</parameter>\n";
+  };
   if (const auto* members = arguments.if_object())
     for (const auto& member : *members)
-      out += "<parameter=" + std::string{text::view(member.key())} + ">\n" +
-             escape_text(value_text(member.value())) + "\n</parameter>\n";
+      add(text::view(member.key()), member.value());
+  else
+    add("input", arguments);
   return out + "</function>\n</tool_call>";
 }
 
@@ -308,11 +318,7 @@ public:
     return past_call(tool, arguments);
   }
   std::string format_result(std::string_view, const json::value& result) const override {
-    auto value = result;
-    text::whole_numbers(value);
-    const auto* s = value.if_string();
-    return "<tool_response>\n" + (s ? std::string{text::view(*s)} : to_text(value)) +
-           "\n</tool_response>";
+    return "<tool_response>\n" + javascript_text(result) + "\n</tool_response>";
   }
 
   std::vector<parsed_part> parse(std::string_view text, const std::vector<protocol_tool>& tools,
