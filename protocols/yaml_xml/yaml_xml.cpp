@@ -93,11 +93,25 @@ std::string dedented(std::string_view text) {
   return out;
 }
 
+/// Whether the line ends with the closing quote or bracket of its value. A quotation mark at the
+/// end of a text without quotes closes nothing.
+bool closes_value(std::string_view line) {
+  const auto key_end = line.find(": ");
+  auto value = key_end == line.npos ? line : text::trim(line.substr(key_end + 2));
+  while (value.starts_with("- "))
+    value = text::trim(value.substr(2));
+  constexpr auto closers = std::string_view{"\"'}]"};
+  if (value.empty() || closers.find(value.back()) == closers.npos)
+    return false;
+  const auto opener = value.back() == '}' ? '{' : value.back() == ']' ? '[' : value.back();
+  return value.front() == opener || value.size() == 1;
+}
+
 /// Returns the number of bytes of a growing body whose meaning cannot change; 0 if there are none.
 ///
-/// The part ends with the last settled line. A line is settled if it ends with a closing quote or
-/// bracket. The last line is also settled if its line end has arrived, unless it is empty or a
-/// comment, or is a key or a dash whose value has not arrived.
+/// The part ends with the last settled line. A line is settled if it ends with the closing quote or
+/// bracket of its value. The last line is also settled if its line end has arrived, unless it is
+/// empty or a comment, or is a key or a dash whose value has not arrived.
 ///
 /// @param walked incremented by the number of examined bytes
 std::size_t settled_part(std::string_view body, std::size_t& walked) {
@@ -111,9 +125,7 @@ std::size_t settled_part(std::string_view body, std::size_t& walked) {
     const auto code =
         line.starts_with('#') ? line.substr(0, 0) : text::trim(line.substr(0, line.find(" #")));
     const auto waits = code.empty() || code.ends_with(':') || code == "-" || code.ends_with(" -");
-    const auto closes =
-        line.ends_with('"') || line.ends_with('\'') || line.ends_with('}') || line.ends_with(']');
-    if (!waits && (has_end || closes))
+    if (!waits && (has_end || closes_value(line)))
       return end + (has_end ? 1 : 0);
     end = begin == 0 ? 0 : begin - 1;
     has_end = false;

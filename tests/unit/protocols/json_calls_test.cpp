@@ -90,9 +90,10 @@ BOOST_DATA_TEST_CASE(open_tag_without_partner_is_text, lone_tags, c) {
 
 BOOST_AUTO_TEST_CASE(blank_call_without_end_is_reported) {
   const auto tools = std::vector<protocol_tool>{};
+  const auto protocol = make_protocol("hermes").value();
   for (const auto* text : {"<tool_call> ", "<tool_call>"}) {
     auto errors = std::size_t{0};
-    const auto stream = make_protocol("hermes").value()->stream(
+    const auto stream = protocol->stream(
         tools, {}, [](const protocol_event&) {}, [&](const protocol_error&) { ++errors; });
     stream->write(text);
     stream->finish();

@@ -177,6 +177,25 @@ BOOST_DATA_TEST_CASE(common_indentation_and_null_bodies_are_accepted, bodies) {
   BOOST_TEST(streamed == sample.want);
 }
 
+BOOST_AUTO_TEST_CASE(stream_waits_for_end_of_unquoted_text) {
+  auto tools = std::vector<protocol_tool>(1);
+  tools.front().name = "f";
+  auto shown = std::string{};
+  const auto protocol = make_protocol("yaml_xml").value();
+  const auto stream = protocol->stream(tools, {},
+                                       [&](const protocol_event& e) {
+                                         if (const auto* delta = std::get_if<tool_input_delta>(&e))
+                                           shown += delta->text;
+                                       },
+                                       {});
+  for (const auto c : std::string_view{"<f>\na: say \"hi\""})
+    stream->write({&c, 1});
+  BOOST_TEST(shown.empty(), shown);
+  for (const auto c : std::string_view{" now\nb: \"x\""})
+    stream->write({&c, 1});
+  BOOST_TEST(shown == R"({"a":"say \"hi\" now","b":"x)");
+}
+
 BOOST_AUTO_TEST_CASE(value_limit_counts_values_of_aliases) {
   auto limits = yaml_limits{};
   limits.values_max = 20;
