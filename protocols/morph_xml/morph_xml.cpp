@@ -370,7 +370,7 @@ std::optional<std::string> progress::read_unfinished(std::string_view text, std:
   auto what = elements.next(text);
   while (what == xml_elements::event::open || what == xml_elements::event::close)
     what = elements.next(text);
-  if (elements.has_text() || what == xml_elements::event::broken)
+  if (elements.has_text()) // before the end, or before a tag that only balance_xml() can repair
     return {};
   const auto whole = without_cut_tag(text, elements.is_open());
   if (!whole)

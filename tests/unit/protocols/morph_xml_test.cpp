@@ -111,6 +111,11 @@ const auto objects = std::vector<sample>{{"<f><o>soon</o></f>", {R"({"o":[{}]})"
                                          {"<f><o>&lt;a>3&lt;/a></o></f>", {R"({"o":[{"a":3}]})"}},
                                          {"<f><o><item>x</item></o></f>", {R"({"o":[{}]})"}}};
 
+const auto unfinished = std::vector<sample>{{"<f><n>1</n></s>", {R"({"n":1})"}},
+                                            {"<f><n>1</n></g>done", {R"({"n":1})"}},
+                                            {"<f>\n < <n>1</n>\n", {R"({"n":1})"}},
+                                            {"<f><n>1</n><![CDATA[<ping/>]]>", {R"({"n":1})"}}};
+
 const auto spaced = std::vector<sample>{{"a < f/> b", {"{}"}}, {"<\nf\n/>", {"{}"}}, {"< f>", {}}};
 
 } // namespace
@@ -138,6 +143,11 @@ BOOST_DATA_TEST_CASE(repeated_text_parameter_is_rejected_at_any_depth,
 
 BOOST_DATA_TEST_CASE(text_in_list_of_objects_becomes_object, objects, s) {
   check(s);
+}
+
+BOOST_DATA_TEST_CASE(unfinished_streamed_call_is_repaired, unfinished, s) {
+  for (const auto piece : {s.text.size(), std::size_t{1}, std::size_t{5}})
+    BOOST_TEST(streamed(s.text, piece) == s.calls, boost::test_tools::per_element());
 }
 
 BOOST_DATA_TEST_CASE(empty_tag_may_have_spaces_before_name, spaced, s) {
