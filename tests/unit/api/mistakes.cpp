@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -44,6 +45,22 @@ BOOST_DESCRIBE_STRUCT(listing_inherited, (), (amount, total))
 
 struct inheriting_part : basket {};
 BOOST_DESCRIBE_STRUCT(inheriting_part, (basket), ())
+
+struct move_only {
+  std::unique_ptr<int> total;
+};
+BOOST_DESCRIBE_STRUCT(move_only, (), (total))
+
+struct unassignable {
+  const int total = 0;
+};
+BOOST_DESCRIBE_STRUCT(unassignable, (), (total))
+
+struct odd_topic {
+  int total = 0;
+  using reducers = ss::reducers<ss::by<&odd_topic::total, ss::topic_rule>>;
+};
+BOOST_DESCRIBE_STRUCT(odd_topic, (), (total))
 
 struct undescribed {
   std::string city;
@@ -99,6 +116,15 @@ void inherited_fields(ss::engine& e, const ss::compiled_graph<basket>& graph) {
   ss::graph<listing_inherited>{};
   // expect: a state or projection cannot inherit fields
   e.invoke(graph, inheriting_part{});
+}
+
+void values_of_fields() {
+  // expect: a state must be default-constructible, copyable and assignable
+  ss::graph<move_only>{};
+  // expect: a state must be default-constructible, copyable and assignable
+  ss::graph<unassignable>{};
+  // expect: a topic is a field of the type std::vector
+  ss::graph<odd_topic>{};
 }
 
 void numbers(const char* text) {

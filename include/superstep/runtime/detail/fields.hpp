@@ -9,9 +9,11 @@
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
+#include <vector>
 
 namespace superstep {
 
@@ -130,6 +132,11 @@ consteval void check_rules(std::type_identity<superstep::reducers<by<Members, Ru
                 "`reducers` has two rules for a field: remove one of them");
 }
 
+template <class T>
+constexpr bool is_vector = false;
+template <class Item>
+constexpr bool is_vector<std::vector<Item>> = true;
+
 /// Creates the channel of a field.
 /// @tparam Rule a rule of channels/kinds.hpp, or a reducer
 template <class Place, class Rule>
@@ -145,6 +152,7 @@ std::unique_ptr<const channel> make_channel(std::string name, Place place) {
     return std::make_unique<untracked_value<Place, T>>(std::move(name), place);
   } else if constexpr (std::is_same_v<Rule, topic_rule> ||
                        std::is_same_v<Rule, accumulating_topic_rule>) {
+    static_assert(is_vector<T>, "a topic is a field of the type std::vector");
     return std::make_unique<topic<Place, typename T::value_type>>(
         std::move(name), place, std::is_same_v<Rule, accumulating_topic_rule>);
   } else {
@@ -158,6 +166,10 @@ std::unique_ptr<const channel> make_channel(std::string name, Place place) {
 /// Adds the channels of all fields of a state to the definition of a graph.
 template <class State, class Builder>
 void add_channels_of(Builder& into) {
+  static_assert(
+      std::semiregular<State>,
+      "a state must be default-constructible, copyable and assignable: hold an object that "
+      "is not, such as a std::unique_ptr, in a std::shared_ptr");
   using rules = typename rules_of<State>::type;
   check_fields<State>();
   check_rules<State>(std::type_identity<rules>{});
