@@ -124,8 +124,7 @@ void detail::set_counts(batch_summary& summary, const row_counts& counts) {
   summary.total_tokens = counts.total_tokens;
   summary.cached_answers = counts.cached_answers;
   summary.rows_unpriced = counts.rows_unpriced;
-  if (const auto cost = known_cost(counts, summary.ok + summary.failed - summary.bad_lines))
-    summary.cost = *cost;
+  summary.cost = known_cost(counts, summary.ok + summary.failed - summary.bad_lines);
 }
 
 batch_progress detail::batch_run::progress_now() {

@@ -79,7 +79,8 @@ struct part_answer {
 };
 
 /// Sums over the rows of a job that other workers have stored, also earlier ones. The answers below
-/// contain them only for a worker that stops at a budget, because they cost the server some time.
+/// contain them only for a worker that stops at a budget, and with the counts of beat(), because
+/// they cost the server some time.
 struct spent_sums {
   std::int64_t cost = 0;   ///< in billionths of a US dollar
   std::int64_t tokens = 0; ///< input and output
@@ -153,7 +154,7 @@ public:
   /// Gives chunks back, so that other workers need not wait for the end of their leases.
   [[nodiscard]] virtual result<void> release(const std::vector<leased_chunk>& chunks) = 0;
   /// Reports that the worker is alive, and opens chunks whose leases have expired.
-  /// @param with_counts whether to count the rows that have ended
+  /// @param with_counts whether to count the rows that have ended, and what they have used
   [[nodiscard]] virtual result<beat_answer> beat(bool with_counts) = 0;
 };
 

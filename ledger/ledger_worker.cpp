@@ -16,6 +16,8 @@ constexpr auto idle_poll_max = std::chrono::seconds{10};
 constexpr auto idle_members = 16U; ///< workers from which on they poll less often
 constexpr auto beat_min = std::chrono::seconds{5};
 constexpr auto beat_per_member = std::chrono::milliseconds{500};
+/// The workers of larger fleets do not count the rows of the job.
+constexpr auto counting_members_max = 64U;
 
 } // namespace
 
@@ -81,6 +83,11 @@ std::chrono::nanoseconds ledger_worker::commit_interval() const noexcept {
   return std::min<std::chrono::nanoseconds>(
       std::max<std::chrono::nanoseconds>(pace_.interval(members_), options_.interval_min),
       options_.lease / 6);
+}
+
+/// Whether signs of life ask for the number of rows that have ended.
+bool ledger_worker::counts_rows() const noexcept {
+  return members_ <= counting_members_max;
 }
 
 /// Returns the time between two signs of life, at most half of a lease.
@@ -212,7 +219,7 @@ ledger_action ledger_worker::next_of_idle(ledger_time now) {
   if (const auto count = wanted_chunks(); count > 0 && now >= next_lease_)
     return begin(lease_action{count, !has_row(now), free_slots()}, now);
   if (now >= next_beat_)
-    return begin(beat_action{}, now);
+    return begin(beat_action{counts_rows()}, now);
   // All statements that were due since the connection was lost have succeeded.
   lost_at_.reset();
   backoff_ = {};
@@ -232,7 +239,9 @@ pause_action ledger_worker::wait() const {
 void ledger_worker::leased(const lease_answer& answer, ledger_time now) {
   end_statement(answer.job);
   members_ = std::max(answer.members, 1U);
-  next_beat_ = now + jittered(beat_interval());
+  // A lease is a sign of life, too, but does not count rows.
+  if (next_beat_.count() == 0 || !counts_rows())
+    next_beat_ = now + jittered(beat_interval());
   for (const auto& each : answer.chunks) {
     rows_.adopt(each, begun_ + options_.lease);
     rows_per_chunk_ = each.bound - each.first;

@@ -46,7 +46,9 @@ struct resolve_action {
 struct release_action {
   std::vector<leased_chunk> chunks;
 };
-struct beat_action {};
+struct beat_action {
+  bool with_counts;
+};
 /// A wait until `until`, unless an event comes first.
 struct pause_action {
   ledger_time until;
@@ -142,6 +144,7 @@ private:
   [[nodiscard]] bool may_start() const noexcept;
   [[nodiscard]] bool must_end() const noexcept;
   void end_statement(shared_job_state job);
+  [[nodiscard]] bool counts_rows() const noexcept;
   [[nodiscard]] std::chrono::nanoseconds beat_interval() const noexcept;
   [[nodiscard]] std::chrono::nanoseconds jittered(std::chrono::nanoseconds pause);
 

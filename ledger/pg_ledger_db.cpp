@@ -199,7 +199,7 @@ result<beat_answer> pg_ledger_db::beat(bool with_counts) {
   given.add(std::string_view{identity_.host});
   given.add(lease_ms());
   given.add(with_counts);
-  given.add(identity_.has_budget);
+  given.add(identity_.has_budget || with_counts);
   const auto rows = connection_.run("select * from superstep.beat($1, $2, $3, $4, $5, $6)", given);
   if (!rows)
     return rows.error();

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 namespace superstep::detail {
@@ -22,8 +23,9 @@ constexpr auto group_bytes_max = std::size_t{8} << 20U;
 constexpr auto group_rows_max = std::size_t{3'072};
 // With so many bytes of input lines, the worker leases chunks only when it has run out of rows.
 constexpr auto text_bytes_max = std::size_t{64} << 20U;
-// Jobs with more workers do not count their rows at each sign of life.
-constexpr auto counting_members_max = 64U;
+// The indexes of two sums in chunk_sums.
+constexpr auto tokens_sum = std::size_t{7};
+constexpr auto cost_sum = std::size_t{9};
 
 ledger_time now() {
   return std::chrono::steady_clock::now().time_since_epoch();
@@ -32,6 +34,11 @@ ledger_time now() {
 void add_sums(chunk_sums& to, const chunk_sums& more) {
   for (auto i = std::size_t{0}; i < to.size(); ++i)
     to[i] += more[i];
+}
+
+void count_spent(spent_sums& to, const chunk_sums& sums) {
+  to.cost += sums[cost_sum];
+  to.tokens += sums[tokens_sum];
 }
 
 ledger_facts facts_of(const shared_job& job) {
@@ -57,12 +64,12 @@ shared_ledger::shared_ledger(const shared_job& job, ledger_db& db,
       job_now_{std::move(job_now)}, facts_{facts_of(job)},
       has_foreign_ids_{!job.header.id_field.empty()},
       parser_{row_format{std::nullopt, options.input_template, job.header.id_field}},
-      worker_{worker},
+      worker_{worker}, stored_{facts_.ok + facts_.dead, facts_.dead},
       spent_elsewhere_{.cost = facts_.counts.cost, .tokens = facts_.counts.total_tokens} {}
 
 shared_ledger::~shared_ledger() {
   if (thread_.joinable()) // the job failed before its first row
-    static_cast<void>(finish());
+    end_thread();
 }
 
 result<void> shared_ledger::start() {
@@ -158,11 +165,12 @@ void shared_ledger::execute(lock& held, const ledger_action& action) {
     absence_ = released.error().text;
     return worker_.failed(now());
   }
-  const auto with_counts = worker_.members() <= counting_members_max;
+  const auto with_counts = std::get<beat_action>(action).with_counts;
   execute_statement(
       held, [&] { return db_.beat(with_counts); },
-      [this](const beat_answer& answer) {
-        counts_ = answer;
+      [this, with_counts](const beat_answer& answer) {
+        if (with_counts)
+          std::tie(stored_.done, stored_.dead) = std::tie(answer.done, answer.dead);
         note_spent(answer.spent);
         worker_.beaten(answer, now());
       });
@@ -247,8 +255,10 @@ void shared_ledger::execute_commit(lock& held, const commit_action& action) {
   held.lock();
   if (answer) {
     note_spent(answer->spent);
-    if (has_spent && answer->parts.front().what == part_answer::verdict::stored)
+    if (has_spent && answer->parts.front().what == part_answer::verdict::stored) {
+      count_spent(stored_.spent, *unstored_spent_);
       settle_spent();
+    }
     worker_.committed(*answer, now());
   } else if (stored) {
     lose_statement(answer.error());
@@ -274,6 +284,12 @@ void shared_ledger::settle_spent() {
 void shared_ledger::forget_settled() {
   const auto rows = worker_.take_settled();
   for (const auto& row : rows) {
+    if (row.is_stored) {
+      const auto& end = ends_.at(row.row);
+      ++stored_.done;
+      stored_.dead += end.is_dead ? 1U : 0U;
+      count_spent(stored_.spent, end.sums);
+    }
     ends_.erase(row.row);
     if (const auto text = texts_.find(row.row); text != texts_.end()) {
       text_bytes_ -= text->second.text.size();
@@ -356,10 +372,35 @@ result<input_row> shared_ledger::reread(const row_origin& row) {
   return parse(row, text);
 }
 
+/// Returns what is stored of the job, as far as this process knows.
+shared_ledger::stored_counts shared_ledger::stored() const {
+  if (job_at_end_ && *job_at_end_) {
+    const auto& job = **job_at_end_;
+    return {job.ok() + job.dead(),
+            job.dead(),
+            {.cost = job.sums[cost_sum], .tokens = job.sums[tokens_sum]}};
+  }
+  auto out = stored_;
+  out.spent.cost += spent_elsewhere_.cost;
+  out.spent.tokens += spent_elsewhere_.tokens;
+  return out;
+}
+
 void shared_ledger::complete(batch_progress& progress) const {
   const auto guard = std::lock_guard{mutex_};
-  progress.done = std::max(progress.done, counts_.done);
-  progress.failed = std::max(progress.failed, counts_.dead);
+  const auto now = stored();
+  progress.done = now.done;
+  progress.failed = now.dead;
+  progress.tokens = now.spent.tokens;
+  if (progress.cost || now.spent.cost > 0)
+    progress.cost = static_cast<double>(now.spent.cost) / 1e9;
+  if (progress.cost && now.done > 0)
+    progress.cost_projected =
+        *progress.cost * static_cast<double>(progress.rows) / static_cast<double>(now.done);
+  if (const auto before = facts_.ok + facts_.dead; now.done > before && progress.rows >= now.done)
+    progress.eta_seconds = progress.elapsed_seconds *
+                           static_cast<double>(progress.rows - now.done) /
+                           static_cast<double>(now.done - before);
   if (worker_.job() == shared_job_state::paused)
     progress.paused = "the job is paused";
   else if (worker_.is_waiting_for_server())
@@ -433,7 +474,7 @@ result<void> shared_ledger::commit() {
 
 // --- after the writer thread has ended ---
 
-result<void> shared_ledger::finish() {
+void shared_ledger::end_thread() {
   {
     const auto guard = std::lock_guard{mutex_};
     worker_.abandon_running();
@@ -441,6 +482,12 @@ result<void> shared_ledger::finish() {
     changed_.notify_one();
   }
   thread_.join();
+}
+
+result<void> shared_ledger::finish() {
+  end_thread();
+  if (!worker_.has_given_up())
+    job_at_end_ = job_now_();
   return {};
 }
 
@@ -460,9 +507,9 @@ void shared_ledger::complete(batch_summary& summary) const {
                         ? "the ledger was not available for too long: " + absence_
                         : "the job was cancelled"};
   }
-  if (worker_.has_given_up())
+  if (!job_at_end_)
     return;
-  const auto job = job_now_();
+  const auto& job = *job_at_end_;
   if (!job && summary.stop.cause == stop_cause::none) {
     summary.code = exit_code::drained; // the rows of other workers may have failed
     summary.stop = {stop_cause::ledger,

@@ -85,9 +85,17 @@ private:
     std::string dead;
     chunk_sums sums{};
   };
+  /// Rows that are stored, as far as this process knows, and what they have used.
+  struct stored_counts {
+    std::uint64_t done = 0;
+    std::uint64_t dead = 0; ///< failed rows among them
+    spent_sums spent{};
+  };
   using lock = std::unique_lock<std::mutex>;
 
   void run();
+  void end_thread();
+  [[nodiscard]] stored_counts stored() const;
   [[nodiscard]] bool is_over() const;
   void wait(lock& held, ledger_time until);
   void execute(lock& held, const ledger_action& action);
@@ -129,10 +137,12 @@ private:
   std::optional<chunk_sums> unstored_spent_; ///< committed by the writer thread and not stored
   std::optional<error> failure_;             ///< the first error that ends the job in this process
   std::string absence_;                      ///< why the latest statement had no answer
-  beat_answer counts_{};
+  stored_counts stored_;                     ///< `spent`: by this process
   spent_sums spent_elsewhere_;
   bool is_stopped_ = false; ///< whether the thread runs no further statement
   std::thread thread_;
+
+  std::optional<result<shared_job>> job_at_end_; ///< set by finish() if the server was available
 };
 
 } // namespace superstep::detail

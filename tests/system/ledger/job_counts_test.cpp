@@ -73,6 +73,34 @@ BOOST_AUTO_TEST_CASE(rows_that_run_again_count_once) {
   }
 }
 
+/// The process runs one row at a time, and the other one eight.
+BOOST_AUTO_TEST_CASE(progress_counts_rows_of_all_processes) {
+  constexpr auto rows = 1'000;
+  const auto& server = server_without_ledger();
+  const auto files = shared_job_files{server, rows};
+  files.job.write("model.yaml", "latency_ms: 40\nrules:\n"
+                                "- {type: human, text: It is 2., usage: {input_tokens: 10}}\n");
+  files.submit({"--chunk-rows", "16"});
+  const auto log = files.job.folder / "log";
+  const auto command =
+      files.command({"run"}, {"--lease-ms", "2000", "--progress", "json", "--concurrency", "1"});
+  auto shell = std::vector<std::string>{"/bin/sh", "-c", "exec \"$@\" 2>" + log, "-"};
+  shell.insert(shell.end(), command.begin(), command.end());
+  auto slow = process{shell};
+  auto fast = files.worker();
+  BOOST_TEST(slow.wait().exit_code == 0);
+  BOOST_TEST(fast->wait().exit_code == 0);
+  const auto events = read_objects(files.job.read("log"));
+  BOOST_TEST_REQUIRE(events.size() > 1U);
+  const auto& before_end = events[events.size() - 2];
+  BOOST_TEST(before_end.at("done").as_int64() > rows / 4);
+  BOOST_TEST(before_end.at("tokens").as_int64() > 10 * rows / 4);
+  BOOST_TEST(before_end.at("eta_s").to_number<double>() < 10);
+  BOOST_TEST(text_at(events.back(), "event") == "finished");
+  BOOST_TEST(events.back().at("done").as_int64() == rows);
+  BOOST_TEST(events.back().at("tokens").as_int64() == 10 * rows);
+}
+
 /// The summary counts the rows of all processes, also if the connection is lost before it.
 BOOST_AUTO_TEST_CASE(summary_survives_lost_connection) {
   const auto& server = server_without_ledger();

@@ -141,6 +141,8 @@ BOOST_FIXTURE_TEST_CASE(worker_leases_several_chunks_when_half_have_started, fix
   std::iota(rows.begin(), rows.end(), 12U);
   worker.read(rows, now);
   take_rows(11);
+  static_cast<void>(expect<beat_action>());
+  worker.beaten({}, now);
   static_cast<void>(expect<pause_action>());
   take_rows(1);
   BOOST_TEST(expect<lease_action>().count == 3U);
@@ -404,6 +406,14 @@ BOOST_FIXTURE_TEST_CASE(worker_gives_up_if_server_stays_away, fixture) {
   static_cast<void>(expect<stop_action>());
   BOOST_TEST(worker.has_given_up());
   BOOST_TEST(worker.rows().unsettled() == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(leases_do_not_replace_counts_of_rows, fixture) {
+  connect();
+  this->lease(chunk);
+  now += seconds{7};
+  lease_nothing();
+  BOOST_TEST(expect<beat_action>().with_counts);
 }
 
 /// The server answers and has its chunks, but fails each commit, for example because of a full
