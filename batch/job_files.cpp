@@ -120,20 +120,22 @@ std::string free_suffix(const job_paths& paths) {
   }
 }
 
-/// Renames all files of a job. The journal is renamed last: until then, another process that opens
-/// it by name finds it locked.
-result<void> move_aside(const job_paths& paths, std::vector<std::string>& notes) {
+/// Renames the files of an earlier job. Its journal is renamed last: until then, another process
+/// that opens it by name finds it locked. A journal that this process has just created stays.
+result<void> move_aside(job_files& files) {
+  const auto& paths = files.paths;
   const auto suffix = free_suffix(paths);
   auto moved = false;
   for (const auto* path : all_of(paths)) {
-    if (!exists(*path))
+    if (!exists(*path) || (path == &paths.journal && files.is_journal_new))
       continue;
     moved = moved || size_of(*path) > 0;
     if (::rename(path->c_str(), (*path + suffix).c_str()) != 0)
       return disk_error("move aside", *path, errno);
   }
   if (moved)
-    notes.push_back("moved the earlier job's files aside, to " + paths.output + suffix + " etc.");
+    files.notes.push_back("moved the earlier job's files aside, to " + paths.output + suffix +
+                          " etc.");
   return sync_folder_of(paths.output);
 }
 
@@ -431,9 +433,10 @@ result<job_files> open_job(const batch_options& options, const job_header& wante
   // The lock must be held before any file is renamed, so that no running job loses its files.
   auto journal = open_locked_journal(files.paths, files.is_journal_new);
   if (journal && options.fresh) {
-    if (auto moved = move_aside(files.paths, files.notes); !moved)
+    if (auto moved = move_aside(files); !moved)
       return moved.error();
-    journal = open_locked_journal(files.paths, files.is_journal_new);
+    if (!files.is_journal_new)
+      journal = open_locked_journal(files.paths, files.is_journal_new);
   }
   if (!journal)
     return journal.error();

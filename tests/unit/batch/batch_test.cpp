@@ -328,6 +328,13 @@ BOOST_AUTO_TEST_CASE(existing_output_without_journal_requires_fresh_option) {
   BOOST_TEST(std::filesystem::exists(job.folder / "out.journal.old-2"));
 }
 
+BOOST_AUTO_TEST_CASE(fresh_option_moves_nothing_without_earlier_job) {
+  auto job = testing::job{chat_lines(4)};
+  job.options.fresh = true;
+  BOOST_TEST(job.run().has_value());
+  BOOST_TEST(!std::filesystem::exists(job.folder / "out.journal.old-1"));
+}
+
 BOOST_AUTO_TEST_CASE(job_locked_by_another_process_is_rejected) {
   auto job = testing::job{chat_lines(4)};
   BOOST_TEST(job.run().has_value());
