@@ -30,7 +30,7 @@ public:
       encoding_end_ = text_.size();
   }
   [[nodiscard]] std::uint64_t count() const noexcept { return listed_ + further_wrongly_encoded(); }
-  [[nodiscard]] error finish(const std::string& path) && {
+  [[nodiscard]] error finish(const std::string& path, std::string_view consequence) && {
     if (const auto further = further_wrongly_encoded(); further > 0 && encoding_end_ > 0)
       text_.insert(encoding_end_, "\n    " + counted(further, "further line") +
                                       (further == 1 ? " is" : " are") + " not UTF-8 either");
@@ -38,10 +38,8 @@ public:
     const auto hidden = listed_ - shown + (encoding_end_ == 0 ? further_wrongly_encoded() : 0);
     if (hidden > 0)
       text_ += "\n  and " + std::to_string(hidden) + " more";
-    return {errc::parse_failed, path + " has " + counted(count(), "invalid line") +
-                                    "; nothing was run (--on-bad-line dead-letter writes such "
-                                    "lines to the dead letters and runs the rest):" +
-                                    text_};
+    return {errc::parse_failed, path + " has " + counted(count(), "invalid line") + "; " +
+                                    std::string{consequence} + ':' + text_};
   }
 
 private:
@@ -131,7 +129,7 @@ result<void> expect_unchanged(const input_file& input, const input_facts& facts)
 }
 
 result<input_facts> scan_input(const input_file& input, const batch_options& options,
-                               const stop_request& stop) {
+                               const stop_request& stop, std::string_view consequence) {
   auto facts = input_facts{options};
   const auto version = input.bytes.version();
   if (!version)
@@ -169,7 +167,7 @@ result<input_facts> scan_input(const input_file& input, const batch_options& opt
   }
   facts.rows = facts.selection.finish();
   if (faults.count() > 0 && options.bad_lines == on_bad_line::fail)
-    return std::move(faults).finish(input.name);
+    return std::move(faults).finish(input.name, consequence);
   facts.columns = reader.columns();
   facts.digest = sum.finish();
   if (input.format.columns) {

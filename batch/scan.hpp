@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace superstep::detail {
@@ -81,10 +82,17 @@ struct input_facts {
 /// that were checked.
 [[nodiscard]] result<void> expect_unchanged(const input_file& input, const input_facts& facts);
 
+/// The consequence of invalid lines that the error of scan_input() states by default.
+inline constexpr auto nothing_was_run =
+    std::string_view{"nothing was run (--on-bad-line dead-letter writes such lines to the dead "
+                     "letters and runs the rest)"};
+
 /// Reads and checks the whole input. With on_bad_line::fail, invalid lines are an error that lists
 /// the first of them, also if they do not belong to the rows of the job. Fails with errc::cancelled
 /// if `stop` is requested during the check.
+/// @param consequence of invalid lines, for the error
 [[nodiscard]] result<input_facts> scan_input(const input_file& input, const batch_options& options,
-                                             const stop_request& stop);
+                                             const stop_request& stop,
+                                             std::string_view consequence = nothing_was_run);
 
 } // namespace superstep::detail

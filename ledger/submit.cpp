@@ -234,7 +234,8 @@ result<submitted_job> submit_job(pg_connection& connection, const std::string& n
   auto input = open_rows(options, &stop);
   if (!input)
     return input.error();
-  auto facts = scan_input(*input, options, stop);
+  auto facts =
+      scan_input(*input, options, stop, "nothing was submitted; correct or remove these lines");
   if (!facts)
     return facts.error();
   const auto rows = facts->rows.wanted;

@@ -203,6 +203,17 @@ BOOST_AUTO_TEST_CASE(job_name_with_line_break_is_rejected) {
   BOOST_TEST(end.err.find("must not contain line breaks") != std::string::npos, end.err);
 }
 
+BOOST_AUTO_TEST_CASE(submit_of_invalid_line_advises_no_other_option) {
+  const auto& server = cleared_server();
+  const auto files = shared_job_files{server, 1};
+  files.job.write("in.jsonl", "{oops\n");
+  const auto end = files.call({"submit", files.job.agent, "--input", files.job.input});
+  BOOST_TEST(end.exit_code == 1);
+  BOOST_TEST(end.err.find("; nothing was submitted; correct or remove") != std::string::npos,
+             end.err);
+  BOOST_TEST(end.err.find("--on-bad-line") == std::string::npos, end.err);
+}
+
 BOOST_AUTO_TEST_CASE(submits_at_once_store_one_job) {
   const auto& server = cleared_server();
   const auto files = shared_job_files{server, 20'000};
