@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/job_checkpoints.hpp"
 #include "cli/ledger_options.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/usage.hpp"
 #include "results/result_line.hpp"
 
@@ -20,6 +21,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <system_error>
 
 namespace superstep::cli {
 
@@ -143,6 +145,8 @@ int for_job(const jobs_arguments& given, const job_function& act) {
     return fail_jobs(job.error().text);
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is reported as a write error
   const auto done = act(*connection, *job, given);
+  if (!done && done.error().code == std::errc::broken_pipe) // the rows are still in the ledger
+    return reader_ended_code;
   return done ? 0 : fail_jobs(done.error().text);
 }
 

@@ -203,6 +203,21 @@ BOOST_AUTO_TEST_CASE(job_name_with_line_break_is_rejected) {
   BOOST_TEST(end.err.find("must not contain line breaks") != std::string::npos, end.err);
 }
 
+BOOST_AUTO_TEST_CASE(export_ends_silently_if_its_reader_ends) {
+  const auto& server = cleared_server();
+  const auto files = shared_job_files{server, 300, 1}; // more than the buffer of a pipe
+  files.submit();
+  BOOST_TEST(files.worker()->wait().exit_code == 0);
+  auto shell =
+      std::vector<std::string>{"/bin/bash", "-c", "\"$@\" | head -c 1; exit ${PIPESTATUS[0]}", "-"};
+  const auto command = files.command({"jobs", "export", "--output", "-"});
+  shell.insert(shell.end(), command.begin(), command.end());
+  const auto end = process{shell}.wait();
+  BOOST_TEST(end.exit_code == 141);
+  BOOST_TEST(end.out == "{");
+  BOOST_TEST(end.err.empty(), end.err);
+}
+
 BOOST_AUTO_TEST_CASE(submit_of_invalid_line_advises_no_other_option) {
   const auto& server = cleared_server();
   const auto files = shared_job_files{server, 1};
