@@ -14,7 +14,8 @@ namespace superstep::detail {
 
 namespace {
 
-/// A log with this many frames is copied to the database and then begun anew. SQLite's default.
+/// A log with this many frames is copied to the database, and later commits overwrite it. SQLite's
+/// default.
 constexpr auto frames_max = 1'000;
 constexpr auto header_bytes = std::int64_t{32};       // of the log
 constexpr auto frame_header_bytes = std::int64_t{24}; // of each page in it
