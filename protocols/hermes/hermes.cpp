@@ -74,9 +74,9 @@ std::string signature(const protocol_tool& tool) {
     for (const auto& property : *properties) {
       const auto name = std::string{text::view(property.key())};
       const auto type = type_name(&property.value());
-      out += (lines.empty() ? "" : ", ") + name + ": " + type;
+      out.append(lines.empty() ? "" : ", ").append(name).append(": ").append(type);
       const auto* description = schema::member(property.value(), "description");
-      lines += "        " + name + '(' + type + "): ";
+      lines.append("        ").append(name).append("(").append(type).append("): ");
       if (description && description->is_string())
         lines += text::trim(text::view(description->get_string()));
       lines += '\n';

@@ -144,7 +144,8 @@ public:
   [[nodiscard]] virtual std::vector<parsed_part>
   parse(std::string_view text, const std::vector<protocol_tool>& tools,
         const protocol_error_handler& on_error) const = 0;
-  /// Returns a parser for an answer that arrives in pieces. Never null. This object must outlive it.
+  /// Returns a parser for an answer that arrives in pieces. Never null. This object must outlive
+  /// it.
   /// @param tools must outlive the returned stream
   /// @param options how calls that cannot be parsed are reported
   /// @param on_event receives the texts and calls; must not be null
