@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Map-reduce: a Send for each line starts a task of its own, and a reducer adds up the results.
-#include <superstep/actors/engine.hpp>
-#include <superstep/runtime/graph.hpp>
+#include <superstep/superstep.hpp>
 
 #include <functional>
 #include <iostream>
