@@ -96,22 +96,29 @@ std::string dedented(std::string_view text) {
 /// Whether the line ends with the closing quote or bracket of its value. A quotation mark at the
 /// end of a text without quotes closes nothing.
 bool closes_value(std::string_view line) {
+  constexpr auto closers = std::string_view{"\"'}]"};
+  if (line.empty() || closers.find(line.back()) == closers.npos) // usual, and the line may be long
+    return false;
   const auto key_end = line.find(": ");
   auto value = key_end == line.npos ? line : text::trim(line.substr(key_end + 2));
   while (value.starts_with("- "))
     value = text::trim(value.substr(2));
-  constexpr auto closers = std::string_view{"\"'}]"};
-  if (value.empty() || closers.find(value.back()) == closers.npos)
-    return false;
-  const auto opener = value.back() == '}' ? '{' : value.back() == ']' ? '[' : value.back();
+  const auto opener = line.back() == '}' ? '{' : line.back() == ']' ? '[' : line.back();
   return value.front() == opener || value.size() == 1;
+}
+
+/// Whether the line is empty or a comment, or is a key or a dash whose value has not arrived.
+bool awaits_value(std::string_view line) {
+  const auto code =
+      line.starts_with('#') ? std::string_view{} : text::trim(line.substr(0, line.find(" #")));
+  return code.empty() || code.ends_with(':') || code == "-" || code.ends_with(" -");
 }
 
 /// Returns the number of bytes of a growing body whose meaning cannot change; 0 if there are none.
 ///
 /// The part ends with the last settled line. A line is settled if it ends with the closing quote or
-/// bracket of its value. The last line is also settled if its line end has arrived, unless it is
-/// empty or a comment, or is a key or a dash whose value has not arrived.
+/// bracket of its value. The last line is also settled if its line end has arrived and it does not
+/// await a value.
 ///
 /// @param walked incremented by the number of examined bytes
 std::size_t settled_part(std::string_view body, std::size_t& walked) {
@@ -122,10 +129,7 @@ std::size_t settled_part(std::string_view body, std::size_t& walked) {
     const auto begin = body.substr(0, end).rfind('\n') + 1; // npos + 1 is 0
     const auto line = text::trim(body.substr(begin, end - begin));
     walked += end - begin + 1;
-    const auto code =
-        line.starts_with('#') ? line.substr(0, 0) : text::trim(line.substr(0, line.find(" #")));
-    const auto waits = code.empty() || code.ends_with(':') || code == "-" || code.ends_with(" -");
-    if (!waits && (has_end || closes_value(line)))
+    if ((has_end || closes_value(line)) && !awaits_value(line))
       return end + (has_end ? 1 : 0);
     end = begin == 0 ? 0 : begin - 1;
     has_end = false;
