@@ -14,7 +14,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace superstep::detail {
@@ -115,10 +114,9 @@ thread_locks::thread_locks(const std::string& database)
     : file_{::open(lock_file_of(database).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)} {
   if (file_ < 0)
     return;
-  using stat_type = struct stat;
-  auto now = stat_type{};
-  const auto has_number = ::fstat(file_, &now) == 0 && now.st_size >= number_bytes;
-  if (!has_number && ::ftruncate(file_, number_bytes) != 0)
+  // A byte after the number makes the file long enough and allocates its page. On a full tmpfs,
+  // reading a mapped page that is not allocated ends the process with SIGBUS.
+  if (::pwrite(file_, "", 1, number_bytes) != 1)
     return;
   auto* const at = ::mmap(nullptr, number_bytes, PROT_READ, MAP_SHARED, file_, 0);
   number_ = at == MAP_FAILED ? nullptr : static_cast<std::uint64_t*>(at);
