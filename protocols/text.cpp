@@ -199,4 +199,12 @@ void append_javascript(std::string& out, const json::value& v) {
   }
 }
 
+std::string javascript_text(const json::value& v) {
+  if (const auto* s = v.if_string())
+    return std::string{view(*s)};
+  auto out = std::string{};
+  append_javascript(out, v);
+  return out;
+}
+
 } // namespace superstep::text

@@ -54,6 +54,8 @@ namespace superstep::text {
 [[nodiscard]] std::string number_text(const json::value& number);
 /// Appends a value as compact JSON. Like append_text(), but numbers are formatted by number_text().
 void append_javascript(std::string& out, const json::value& v);
+/// Returns a string itself, and any other value as append_javascript() writes it.
+[[nodiscard]] std::string javascript_text(const json::value& v);
 
 [[nodiscard]] inline std::string_view view(const json::string& s) noexcept {
   return {s.data(), s.size()};

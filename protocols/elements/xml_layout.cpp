@@ -19,13 +19,7 @@ std::string indent(std::size_t depth) {
 }
 
 std::string scalar_text(const json::value& v) {
-  if (v.is_null())
-    return {};
-  if (const auto* s = v.if_string())
-    return std::string{text::view(*s)};
-  auto out = std::string{};
-  text::append_javascript(out, v);
-  return out;
+  return v.is_null() ? std::string{} : text::javascript_text(v);
 }
 
 /// The parts of an object: attributes, text and child elements.

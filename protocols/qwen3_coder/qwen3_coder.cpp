@@ -21,16 +21,6 @@ namespace superstep::qwen3_coder {
 
 namespace {
 
-/// Returns a string itself, and any other value as JSON.
-std::string javascript_text(const json::value& v) {
-  auto out = std::string{};
-  if (const auto* s = v.if_string())
-    out = text::view(*s);
-  else
-    text::append_javascript(out, v);
-  return out;
-}
-
 /// Formats a value. Booleans and null are in Python notation, which Qwen models were trained on;
 /// lists and objects are JSON.
 std::string value_text(const json::value& v) {
@@ -38,7 +28,7 @@ std::string value_text(const json::value& v) {
     return v.get_bool() ? "True" : "False";
   if (v.is_null())
     return "None";
-  return javascript_text(v);
+  return text::javascript_text(v);
 }
 
 bool is_xml_name(std::string_view s) {
@@ -145,7 +135,7 @@ std::string system_prompt(const std::vector<protocol_tool>& tools) {
 std::string sample_call(std::string_view tool, const json::value& arguments) {
   auto out = "<tool_call>\n<function=" + std::string{tool} + ">\n";
   const auto add = [&](std::string_view name, const json::value& value) {
-    out += "<parameter=" + std::string{name} + ">\n" + escape_text(javascript_text(value)) +
+    out += "<parameter=" + std::string{name} + ">\n" + escape_text(text::javascript_text(value)) +
            "\n</parameter>\n";
   };
   if (const auto* members = arguments.if_object())
@@ -318,7 +308,7 @@ public:
     return past_call(tool, arguments);
   }
   std::string format_result(std::string_view, const json::value& result) const override {
-    return "<tool_response>\n" + javascript_text(result) + "\n</tool_response>";
+    return "<tool_response>\n" + text::javascript_text(result) + "\n</tool_response>";
   }
 
   std::vector<parsed_part> parse(std::string_view text, const std::vector<protocol_tool>& tools,
