@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses arguments written as XML elements by the schema of the tool, for morph_xml. Follows RXML
-// of
-// @ai-sdk-tool/parser 4.1.26.
+// of @ai-sdk-tool/parser 4.1.26.
 #include "protocols/elements/tool_xml.hpp"
 
 #include "models/json_schema.hpp"
@@ -243,13 +242,11 @@ result<json::value> read_arguments(std::string_view xml, const json::value& sche
   auto missing = names.once;
   for (auto& member : *members) {
     const auto name = std::string{member.key()};
-    if (names.once.contains(name) && member.value().is_string()) {
-      missing.erase(name);
+    missing.erase(name);
+    if (names.once.contains(name) && member.value().is_string())
       continue;
-    }
     const auto* property = properties != nullptr ? properties->if_contains(name) : nullptr;
     member.value() = argument_of(std::move(member.value()), property);
-    missing.erase(name);
   }
   if (!missing.empty())
     for (auto& found : outermost_elements(xml, missing))
