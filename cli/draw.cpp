@@ -9,6 +9,7 @@
 #include "cli/inspect.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/usage.hpp"
+#include "cli/written_file.hpp"
 
 #include <superstep/base/await.hpp>
 #include <superstep/net/detail/child_process.hpp>
@@ -17,7 +18,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -129,13 +129,8 @@ int graph(const graph_arguments& given) {
                ? 0
                : refuse("cannot write to standard output; check where it is redirected");
   }
-  auto file = std::ofstream{given.output, std::ios::binary | std::ios::trunc};
-  file << *picture;
-  file.close();
-  return file ? 0
-              : refuse("'" + given.output +
-                       "' cannot be written; check that you may write to it and that the disk is "
-                       "not full");
+  const auto written = write_file(given.output, *picture);
+  return written ? 0 : refuse(written.error().text);
 }
 
 constexpr auto draw_examples = R"(Examples:
