@@ -171,8 +171,9 @@ struct run_extras {
   std::vector<detail::run_event> held;
   std::vector<late_output> late; ///< outputs of this step that will be cached; see task_events
   /// Set if tasks of this step were interrupted: the run stops at the barrier with their
-  /// interrupts.
+  /// interrupts. The barrier puts them into the order of the tasks.
   std::optional<std::vector<interrupt>> interrupts;
+  std::vector<std::uint32_t> interrupted_tasks; ///< the number of the task of each interrupt
   /// the command to the parent graph that a task of this step has returned; it ends the run
   std::shared_ptr<const value> to_parent;
   /// The interrupts of tasks whose body has ended or was abandoned, by task number. A further

@@ -12,8 +12,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace superstep {
 
@@ -62,14 +66,33 @@ task_events events_of(const run& r) noexcept {
              : task_events::at_once;
 }
 
+/// Takes the interrupts of a step, in the order of its tasks: the order in which the tasks have
+/// ended differs from run to run.
+std::vector<interrupt> take_interrupts(run& r) {
+  auto& extras = r.more();
+  auto found = *std::exchange(extras.interrupts, std::nullopt);
+  const auto tasks = std::exchange(extras.interrupted_tasks, {});
+  SUPERSTEP_ASSERT(tasks.size() == found.size());
+  auto order = std::vector<std::size_t>(found.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t each) { return tasks[each]; });
+  auto sorted = std::vector<interrupt>{};
+  sorted.reserve(found.size());
+  for (const auto each : order)
+    sorted.push_back(std::move(found[each]));
+  return sorted;
+}
+
 } // namespace
 
 /// Ends a run whose step has failed, or has a command for the parent graph. The command ends the
 /// graph, so the questions of its siblings are dropped.
 void step_policy::end_settled(run& r) {
   auto failure = r.take_failure();
-  if (!failure)
+  if (!failure) {
     r.more().interrupts.reset();
+    r.more().interrupted_tasks.clear();
+  }
   runs_.end(r, std::move(failure));
 }
 
@@ -257,7 +280,7 @@ void step_policy::stop(run& r, std::vector<interrupt> interrupts) {
 /// not saved as a step: the thread stores them as records until the step is resumed. For the
 /// outermost graph they are applied here, only so that the result shows them.
 void step_policy::stop_at_interrupts(run& r) {
-  auto interrupts = *std::exchange(r.more().interrupts, std::nullopt);
+  auto interrupts = take_interrupts(r);
   run_events{r}.send_held(); // an interrupt does not make the other tasks fail
   if (!r.step.finished.empty() && !r.request.below) {
     const auto wrote = std::ranges::any_of(

@@ -40,10 +40,13 @@ void on_task_interrupted(run& r, std::uint32_t number, task_interrupts& asked) {
     record_in_thread(r, number, nullptr, nullptr);
   if (!asked.interrupts.empty())
     run_events{r}.interrupted(number, asked.interrupts);
-  auto& all = r.more().interrupts;
-  if (!all)
-    all.emplace();
-  all->insert(all->end(), asked.interrupts.begin(), asked.interrupts.end());
+  auto& extras = r.more();
+  if (!extras.interrupts)
+    extras.interrupts.emplace();
+  for (const auto& each : asked.interrupts) {
+    extras.interrupts->push_back(each);
+    extras.interrupted_tasks.push_back(number);
+  }
 }
 
 /// Passes the store and the cache of the outermost run to a nested run.

@@ -64,8 +64,8 @@ struct run_result {
   /// The state when the run ended. For a failed run: the state after its last finished step, or a
   /// default State if it never started.
   State state{};
-  /// The pending interrupts if the run was interrupted; empty at a breakpoint
-  /// (compile_options::interrupt_before).
+  /// The pending interrupts if the run was interrupted, in the order of their tasks; empty at a
+  /// breakpoint (compile_options::interrupt_before).
   std::vector<interrupt> interrupts{};
   run_stats stats{};                        ///< counters of the cost of the run
   run_status status = run_status::finished; ///< how the run ended

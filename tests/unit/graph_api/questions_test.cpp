@@ -7,6 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <stdexcept>
 
 using namespace graph_api;
@@ -85,6 +86,23 @@ BOOST_AUTO_TEST_CASE(answer_reaches_interrupt_in_nested_subgraph) {
   BOOST_TEST_REQUIRE(stopped.raw.interrupts.size() == 1U);
   BOOST_TEST(stopped.raw.interrupts.front().value.as_string() == "deep");
   BOOST_TEST(log_of(run(e, graph, answer("down"), on("t"))) == "down");
+}
+
+BOOST_AUTO_TEST_CASE(interrupts_of_parallel_tasks_are_listed_in_task_order) {
+  auto e = ss::engine{{.workers = 2}};
+  auto g = logging({});
+  g.add("a", [](const json::value&, ss::runtime rt) -> ss::task<json::object> {
+    co_await ss::sleep_for{std::chrono::milliseconds{20}};
+    auto asked = rt.interrupt("late");
+    co_await asked;
+    co_return json::object{};
+  });
+  g.add("b", asks("early"));
+  g.edge("__start__", "b").edge("__start__", "a");
+  const auto stopped = run(e, g.compile(kept()), json::object{}, on("t"));
+  BOOST_TEST_REQUIRE(stopped.raw.interrupts.size() == 2U);
+  BOOST_TEST(stopped.raw.interrupts[0].value.as_string() == "late");
+  BOOST_TEST(stopped.raw.interrupts[1].value.as_string() == "early");
 }
 
 // B181: each subgraph has its own interrupt; one is answered now, the other later.
