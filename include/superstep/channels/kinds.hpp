@@ -18,6 +18,17 @@
 
 namespace superstep {
 
+namespace detail {
+/// Whether Fn is a function with one parameter list, not a template or a set of overloads.
+template <class Fn>
+concept has_one_signature = std::is_pointer_v<Fn> || requires { &Fn::operator(); };
+
+/// Whether a reducer takes the value that it is to change as a copy or as const. It changes nothing
+/// then. Templates and overloads take parameters of any kind, so they are not examined.
+template <class Fn, class T, class... More>
+concept changes_copy = has_one_signature<Fn> && std::invocable<const Fn&, T&&, More...>;
+} // namespace detail
+
 /// A reducer: a function that combines a new value with the value of a channel. Runs call it at the
 /// barrier and before they call a router, several runs at the same time, so it must be thread-safe.
 /// engine::get_state() and engine::update_state() call it on the calling thread. It has one of
@@ -27,9 +38,11 @@ namespace superstep {
 ///     void fn(T& into, T&& more, id_source& ids)  // changes `into`; `ids` makes ids for new parts
 ///     T fn(const T& into, const T& more)          // returns a new value, like std::plus<>
 template <class Fn, class T>
-concept reducer_for = std::invocable<const Fn&, T&, T&&, id_source&> ||
+concept reducer_for = (std::invocable<const Fn&, T&, T&&, id_source&> &&
+                       !detail::changes_copy<Fn, T, T&&, id_source&>) ||
                       (std::invocable<const Fn&, T&, T&&> &&
-                       (std::is_void_v<std::invoke_result_t<const Fn&, T&, T&&>> ||
+                       ((std::is_void_v<std::invoke_result_t<const Fn&, T&, T&&>> &&
+                         !detail::changes_copy<Fn, T, T&&>) ||
                         std::convertible_to<std::invoke_result_t<const Fn&, T&, T&&>, T>));
 
 /// Combines `more` with `into` by a reducer of any of the three forms. Throws what the reducer

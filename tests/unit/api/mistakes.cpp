@@ -62,6 +62,26 @@ struct odd_topic {
 };
 BOOST_DESCRIBE_STRUCT(odd_topic, (), (total))
 
+struct copied_total {
+  void operator()(int into, int more) const { into += more; }
+};
+
+struct constant_total {
+  void operator()(const int& into, int&& more, ss::id_source&) const { more += into; }
+};
+
+struct copying_rule {
+  int total = 0;
+  using reducers = ss::reducers<ss::by<&copying_rule::total, copied_total>>;
+};
+BOOST_DESCRIBE_STRUCT(copying_rule, (), (total))
+
+struct constant_rule {
+  int total = 0;
+  using reducers = ss::reducers<ss::by<&constant_rule::total, constant_total>>;
+};
+BOOST_DESCRIBE_STRUCT(constant_rule, (), (total))
+
 struct undescribed {
   std::string city;
 };
@@ -125,6 +145,15 @@ void values_of_fields() {
   ss::graph<unassignable>{};
   // expect: a topic is a field of the type std::vector
   ss::graph<odd_topic>{};
+  // expect: a reducer must be callable as void(T& into, T&& more)
+  ss::graph<copying_rule>{};
+  // expect: a reducer must be callable as void(T& into, T&& more)
+  ss::graph<constant_rule>{};
+}
+
+void copies(const ss::graph<order>& g) {
+  // expect: use of deleted function
+  auto copy = g;
 }
 
 void numbers(const char* text) {
