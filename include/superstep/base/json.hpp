@@ -3,7 +3,9 @@
 
 #include <superstep/base/error.hpp>
 
-#include <boost/json.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
 
 #include <cstddef>
 #include <string>
@@ -12,7 +14,8 @@
 namespace superstep {
 
 /// Boost.JSON, for dynamic data at the boundaries of the program. Internally, messages and state
-/// are C++ types.
+/// are C++ types. Programs that use its conversions, such as value_to(), or its parser classes
+/// include <boost/json.hpp>; this header does not, to save compile time.
 namespace json = boost::json;
 
 /// Limits of one call of parse_json(), so that input cannot exhaust memory or stack.

@@ -6,6 +6,8 @@
 
 #include <boost/core/demangle.hpp>
 #include <boost/describe/class.hpp>
+#include <boost/describe/enum_from_string.hpp>
+#include <boost/describe/enum_to_string.hpp>
 #include <boost/describe/enumerators.hpp>
 #include <boost/describe/members.hpp>
 #include <boost/mp11/algorithm.hpp>
