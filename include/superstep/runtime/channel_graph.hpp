@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/make_unique_as.hpp>
 #include <superstep/channels/kinds.hpp>
 #include <superstep/runtime/detail/channel_body.hpp>
 #include <superstep/runtime/inputs.hpp>
@@ -135,10 +136,11 @@ public:
   superstep::node<void> add(std::string name, reads<H...> from, F body, node_options options = {}) {
     check_own(from);
     const auto view = keep(name);
-    builder_.add_node(std::move(name),
-                      std::make_unique<detail::channel_body<F, H...>>(std::move(body), *layout_,
-                                                                      std::move(from.handles)),
-                      false, std::move(options));
+    builder_.add_node(
+        std::move(name),
+        detail::make_unique_as<const detail::node_body, detail::channel_body<F, H...>>(
+            std::move(body), *layout_, std::move(from.handles)),
+        false, std::move(options));
     return {view};
   }
   /// Adds a node that is activated by Sends only.
@@ -148,8 +150,9 @@ public:
   superstep::node<In> worker(std::string name, F body, node_options options = {}) {
     const auto view = keep(name);
     builder_.add_node(std::move(name),
-                      std::make_unique<detail::worker_body<F, In>>(std::move(body), *layout_), true,
-                      std::move(options));
+                      detail::make_unique_as<const detail::node_body, detail::worker_body<F, In>>(
+                          std::move(body), *layout_),
+                      true, std::move(options));
     return {view};
   }
 
@@ -169,8 +172,8 @@ public:
                         std::initializer_list<node_name> declared = {}) {
     check_own(what);
     add_branch(from,
-               std::make_unique<detail::channel_router<R, H...>>(std::move(route),
-                                                                 std::move(what.handles)),
+               detail::make_unique_as<const detail::router, detail::channel_router<R, H...>>(
+                   std::move(route), std::move(what.handles)),
                declared);
     return *this;
   }
@@ -183,10 +186,10 @@ public:
 private:
   template <class Channel, class T, class Held, class... Args>
   channel_handle<T, Held> add_channel(std::string name, Held initial, Args... args) {
-    const auto slot =
-        layout_->blank.add(std::make_unique<slot_block::slot_of<Held>>(std::move(initial)));
-    const auto index = builder_.add_channel(
-        std::make_unique<Channel>(std::move(name), slot_place<Held>{slot}, std::move(args)...));
+    const auto slot = layout_->blank.add(
+        detail::make_unique_as<slot_block::slot, slot_block::slot_of<Held>>(std::move(initial)));
+    const auto index = builder_.add_channel(detail::make_unique_as<const channel, Channel>(
+        std::move(name), slot_place<Held>{slot}, std::move(args)...));
     SUPERSTEP_ASSERT(index == slot);
     return {*layout_, index};
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/make_unique_as.hpp>
 #include <superstep/base/detail/never.hpp>
 #include <superstep/runtime/compiled_graph.hpp>
 #include <superstep/runtime/detail/labels.hpp>
@@ -174,9 +175,11 @@ public:
   /// exception fails the task; see node_options::retry and on_error().
   template <class Input, detail::typed_body<Input, State> F>
   graph& add(node<Input> n, F body, node_options options = {}) {
-    builder_.add_node(std::string{n.name},
-                      std::make_unique<detail::body_of<State, Input, F>>(std::move(body)),
-                      !std::is_same_v<Input, State>, std::move(options));
+    builder_.add_node(
+        std::string{n.name},
+        detail::make_unique_as<const detail::node_body, detail::body_of<State, Input, F>>(
+            std::move(body)),
+        !std::is_same_v<Input, State>, std::move(options));
     return *this;
   }
   /// Adds a node whose input is the state; see the overload above.
@@ -195,7 +198,9 @@ public:
   template <class Input, detail::typed_body<Input, State> F>
   graph& on_error(node<Input> n, F handler, node_options options = {}) {
     builder_.add_error_handler(
-        std::string{n.name}, std::make_unique<detail::body_of<State, Input, F>>(std::move(handler)),
+        std::string{n.name},
+        detail::make_unique_as<const detail::node_body, detail::body_of<State, Input, F>>(
+            std::move(handler)),
         !std::is_same_v<Input, State>, std::move(options));
     return *this;
   }
@@ -210,7 +215,9 @@ public:
   template <detail::typed_body<State, State> F>
   graph& on_error(F handler, node_options options = {}) {
     builder_.set_error_handler(
-        std::make_unique<detail::body_of<State, State, F>>(std::move(handler)), std::move(options));
+        detail::make_unique_as<const detail::node_body, detail::body_of<State, State, F>>(
+            std::move(handler)),
+        std::move(options));
     return *this;
   }
   /// Sets the retry policies, cache policy and timeout of all nodes whose own options do not set
@@ -244,7 +251,8 @@ public:
            detail::whole_state_fault("to_child of node '" + std::string{n.name} + "'",
                                      *detail::program_of(child))});
     builder_.add_node(std::string{n.name},
-                      std::make_unique<detail::subgraph_body<State, Input, Child, In, Out>>(
+                      detail::make_unique_as<const detail::node_body,
+                                             detail::subgraph_body<State, Input, Child, In, Out>>(
                           std::move(child), std::move(to_child), std::move(from_child)),
                       !std::is_same_v<Input, State>, std::move(options));
     return *this;
@@ -354,9 +362,10 @@ public:
     auto names = std::vector<std::pair<std::string, std::string>>{};
     for (const auto& d : declared)
       names.emplace_back(std::string{d.name()}, std::string{d.name()});
-    builder_.add_branch(std::string{from.name()},
-                        std::make_unique<detail::router_of<State, R>>(std::move(route)),
-                        std::move(names));
+    builder_.add_branch(
+        std::string{from.name()},
+        detail::make_unique_as<const detail::router, detail::router_of<State, R>>(std::move(route)),
+        std::move(names));
     return *this;
   }
 
@@ -411,7 +420,8 @@ private:
     }
     builder_.add_branch(
         std::string{from.name()},
-        std::make_unique<detail::labelled_router<State, R>>(std::move(route), std::move(targets)),
+        detail::make_unique_as<const detail::router, detail::labelled_router<State, R>>(
+            std::move(route), std::move(targets)),
         std::move(names));
     return *this;
   }

@@ -6,6 +6,7 @@
 #include <superstep/agents/detail/middleware_parts.hpp>
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/agents/detail/sent_call.hpp>
+#include <superstep/base/detail/make_unique_as.hpp>
 #include <superstep/runtime/graph.hpp>
 #include <superstep/tools/detail/direct_call.hpp>
 
@@ -282,7 +283,8 @@ public:
   void add_tools(core_ptr agent, bool takes_calls) {
     react::check_injections(*agent->tools, {type_name(typeid(State)), tool_fields<State>(true),
                                             tool_fields<State>(false)});
-    table_.add_node(react::tools_name, std::make_unique<agent_tools_body<State>>(std::move(agent)),
+    table_.add_node(react::tools_name,
+                    make_unique_as<const node_body, agent_tools_body<State>>(std::move(agent)),
                     takes_calls, answering_options<State>());
   }
   /// Adds a pre_model_hook or post_model_hook as a node.
@@ -295,17 +297,20 @@ public:
   }
   /// Adds a hook of a middleware as a node.
   void add_hook(const std::string& name, middleware_hook<State> hook) {
-    table_.add_node(name, std::make_unique<hook_body<State>>(name, std::move(hook)), false, {});
+    table_.add_node(name, make_unique_as<const node_body, hook_body<State>>(name, std::move(hook)),
+                    false, {});
   }
   /// Adds a router behind a hook or the model. `to` lists all nodes that it may choose.
   void route(std::string from, react::exits exits, const std::vector<std::string>& to) {
-    branch(std::move(from), std::make_unique<loop_router<State>>(std::move(exits)), to);
+    branch(std::move(from), make_unique_as<const router, loop_router<State>>(std::move(exits)), to);
   }
   /// Adds a router behind the tools. `to` lists all nodes that it may choose.
   void route_tools(react::exits exits, react::tool_names return_direct,
                    const std::vector<std::string>& to) {
     branch(react::tools_name,
-           std::make_unique<tools_router<State>>(std::move(exits), std::move(return_direct)), to);
+           make_unique_as<const router, tools_router<State>>(std::move(exits),
+                                                             std::move(return_direct)),
+           to);
   }
   /// Adds an edge without a condition.
   void edge(std::string from, std::string to) {
@@ -326,7 +331,8 @@ private:
   }
   template <class F>
   void add(std::string name, F body) {
-    table_.add_node(std::move(name), std::make_unique<body_of<State, State, F>>(std::move(body)),
+    table_.add_node(std::move(name),
+                    make_unique_as<const node_body, body_of<State, State, F>>(std::move(body)),
                     false, {});
   }
   void branch(std::string from, std::unique_ptr<const router> route,

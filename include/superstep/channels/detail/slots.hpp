@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/make_unique_as.hpp>
 #include <superstep/base/detail/shared_list.hpp>
 #include <superstep/channels/channel.hpp>
 
@@ -33,7 +34,7 @@ public:
     // Initialised with parentheses: braces would turn a JSON value into a list with one item.
     explicit slot_of(T initial) : object(std::move(initial)) {}
     [[nodiscard]] std::unique_ptr<slot> clone() const override {
-      return std::make_unique<slot_of>(object);
+      return detail::make_unique_as<slot, slot_of>(object);
     }
     T object;
   };

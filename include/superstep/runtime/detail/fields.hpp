@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/make_unique_as.hpp>
 #include <superstep/channels/detail/slots.hpp>
 #include <superstep/channels/kinds.hpp>
 
@@ -143,23 +144,24 @@ template <class Place, class Rule>
 std::unique_ptr<const channel> make_channel(std::string name, Place place) {
   using T = typename Place::value_type;
   if constexpr (std::is_same_v<Rule, last_value_rule>) {
-    return std::make_unique<last_value<Place, T>>(std::move(name), place);
+    return make_unique_as<const channel, last_value<Place, T>>(std::move(name), place);
   } else if constexpr (std::is_same_v<Rule, ephemeral_rule>) {
-    return std::make_unique<ephemeral_value<Place, T>>(std::move(name), place);
+    return make_unique_as<const channel, ephemeral_value<Place, T>>(std::move(name), place);
   } else if constexpr (std::is_same_v<Rule, any_value_rule>) {
-    return std::make_unique<ephemeral_value<Place, T>>(std::move(name), place, false);
+    return make_unique_as<const channel, ephemeral_value<Place, T>>(std::move(name), place, false);
   } else if constexpr (std::is_same_v<Rule, untracked_rule>) {
-    return std::make_unique<untracked_value<Place, T>>(std::move(name), place);
+    return make_unique_as<const channel, untracked_value<Place, T>>(std::move(name), place);
   } else if constexpr (std::is_same_v<Rule, topic_rule> ||
                        std::is_same_v<Rule, accumulating_topic_rule>) {
     static_assert(is_vector<T>, "a topic is a field of the type std::vector");
-    return std::make_unique<topic<Place, typename T::value_type>>(
+    return make_unique_as<const channel, topic<Place, typename T::value_type>>(
         std::move(name), place, std::is_same_v<Rule, accumulating_topic_rule>);
   } else {
     static_assert(reducer_for<Rule, T>,
                   "a reducer must be callable as void(T& into, T&& more), as void(T& into, T&& "
                   "more, id_source&) or as T(const T&, const T&)");
-    return std::make_unique<binary_operator_aggregate<Place, T, Rule>>(std::move(name), place);
+    return make_unique_as<const channel, binary_operator_aggregate<Place, T, Rule>>(std::move(name),
+                                                                                    place);
   }
 }
 
