@@ -5,6 +5,8 @@
 
 #include <superstep/channels/channel.hpp>
 
+#include <algorithm>
+
 namespace superstep {
 
 namespace {
@@ -35,6 +37,10 @@ error channel::one_value_only() const {
           "At key '" + name_ +
               "': Can receive only one value per step.\nGive the channel a reducer to keep the "
               "values of several nodes, or let one node of a step write it."};
+}
+
+bool channel::has_two_overwrites(std::span<write* const> writes) noexcept {
+  return std::ranges::count(writes, true, &write::overwrite) > 1;
 }
 
 error channel::one_overwrite_only() const {

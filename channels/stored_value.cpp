@@ -14,6 +14,13 @@ namespace superstep {
 
 namespace detail {
 
+template struct stored_functions<bool>;
+template struct stored_functions<int>;
+template struct stored_functions<std::int64_t>;
+template struct stored_functions<double>;
+template struct stored_functions<std::string>;
+template struct stored_functions<std::vector<std::string>>;
+
 void append_count(std::string& out, std::size_t n) {
   char digits[24];
   const auto end = std::to_chars(digits, digits + sizeof digits, n);

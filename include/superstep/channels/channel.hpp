@@ -165,6 +165,8 @@ public:
 protected:
   /// Returns the error for several writes in one step to a channel without a reducer.
   [[nodiscard]] error one_value_only() const;
+  /// Whether more than one of the writes is an overwrite.
+  [[nodiscard]] static bool has_two_overwrites(std::span<write* const>) noexcept;
   /// Returns the error for several overwrites in one step.
   [[nodiscard]] error one_overwrite_only() const;
   /// Returns the error for several writes in one step to a guarded channel.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/base/clock.hpp>
+#include <superstep/base/detail/make_unique_as.hpp>
 #include <superstep/channels/channel.hpp>
 
 #include <algorithm>
@@ -167,7 +168,7 @@ public:
 
   std::unique_ptr<channel::kept_value> keep(const state_block& state) const override {
     if constexpr (is_replaced_nothrow)
-      return std::make_unique<old_value>(place_, state);
+      return make_unique_as<channel::kept_value, old_value>(place_, state);
     else
       return nullptr;
   }
@@ -176,7 +177,7 @@ public:
   const value_form* written_form() const noexcept override { return form_of<Written>(); }
   std::string stored_type() const override {
     if constexpr (storable<kept_type>)
-      return superstep::stored_type<kept_type>();
+      return stored_functions<kept_type>::type();
     else
       return {};
   }
@@ -187,9 +188,9 @@ public:
       const auto* const is = kept(place_.of(now));
       const auto* const was = before != nullptr ? kept(place_.of(*before)) : nullptr;
       if (is != nullptr && was != nullptr)
-        return detail::write_change(out, *was, *is);
+        return stored_functions<kept_type>::write_change(out, *was, *is);
       if (is != nullptr) {
-        write_whole(out, *is);
+        stored_functions<kept_type>::write_whole(out, *is);
         return true;
       }
       if (before != nullptr && was == nullptr)
@@ -209,9 +210,9 @@ public:
           held.reset();
           return {};
         }
-        return read_stored(*from, held.emplace(), "value");
+        return stored_functions<kept_type>::read(*from, held.emplace());
       } else if (from) {
-        return read_stored(*from, held, "value");
+        return stored_functions<kept_type>::read(*from, held);
       }
     }
     return {};
@@ -243,8 +244,10 @@ protected:
 
   /// Whether taking the value of a write may throw.
   static bool may_fail_to_take(std::span<write* const> writes) noexcept {
-    return std::ranges::any_of(
-        writes, [](const write* w) { return w->content.template may_fail_to_give<Written>(); });
+    for (const auto* w : writes) // not std::ranges::any_of(), which slows down compilation
+      if (w->content.template may_fail_to_give<Written>())
+        return true;
+    return false;
   }
   /// Whether taking the value of a write, or putting it into its place, may throw.
   static bool may_fail_to_put(std::span<write* const> writes) noexcept {
@@ -360,7 +363,7 @@ public:
   bool may_fail(std::span<write* const> writes) const noexcept override {
     if (!folds_nothrow<Fn, Value> || base::may_fail_to_put(writes))
       return true;
-    return std::ranges::count(writes, true, &write::overwrite) > 1;
+    return base::has_two_overwrites(writes);
   }
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source& ids) const override {

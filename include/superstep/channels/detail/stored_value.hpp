@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace superstep {
 
@@ -24,24 +27,20 @@ struct value_form {
 
 namespace detail {
 
+/// The functions with which channels and their writes store values of one type. For the types at
+/// the end of this file they are compiled in the library, so that users' files compile faster.
+/// Defined outside of the class: inline functions would be compiled in each file nevertheless.
 template <class T>
-inline constexpr value_form value_form_for{
-    [] { return stored_type<T>(); },
-    [](std::string& out, const value& from) { write_stored(out, from.as<T>()); },
-    [](const json::value& from, const std::string& path) -> result<value> {
-      auto into = T{};
-      if (auto done = read_stored(from, into, path); !done)
-        return result<value>{boost::system::in_place_error, done.error()};
-      return result<value>{boost::system::in_place_value, std::move(into)};
-    }};
+struct stored_functions {
+  static const value_form form;
 
-template <>
-inline constexpr value_form value_form_for<json::value>{
-    [] { return stored_type<json::value>(); },
-    [](std::string& out, const value& from) { write_stored(out, from.as<json::value>()); },
-    [](const json::value& from, const std::string&) -> result<value> {
-      return result<value>{boost::system::in_place_value, json::value(from)};
-    }};
+  static std::string type();
+  static result<void> read(const json::value& from, T& into);
+  static result<value> read_value(const json::value& from, const std::string& path);
+  static void write_value(std::string& out, const value& from);
+  static void write_whole(std::string& out, const T& now);
+  static bool write_change(std::string& out, const T& before, const T& now);
+};
 
 } // namespace detail
 
@@ -49,7 +48,7 @@ inline constexpr value_form value_form_for<json::value>{
 template <class T>
 [[nodiscard]] constexpr const value_form* form_of() noexcept {
   if constexpr (storable<T>)
-    return &detail::value_form_for<T>;
+    return &detail::stored_functions<T>::form;
   else
     return nullptr;
 }
@@ -87,11 +86,14 @@ std::size_t common_items(const T& a, const T& b) {
   const auto same = [](const auto& x, const auto& y) {
     return same_value<typename T::value_type>(x, y);
   };
-  if constexpr (stored_list<T>::value)
+  if constexpr (stored_list<T>::value) {
     return T::common_prefix(a, b, same);
-  else
-    return static_cast<std::size_t>(
-        std::mismatch(a.begin(), a.end(), b.begin(), b.end(), same).first - a.begin());
+  } else { // not std::mismatch(), which slows down compilation
+    auto n = std::size_t{0};
+    while (n < a.size() && n < b.size() && same(a[n], b[n]))
+      ++n;
+    return n;
+  }
 }
 
 template <class T>
@@ -139,6 +141,56 @@ bool write_change(std::string& out, const T& before, const T& now) {
     return true;
   }
 }
+
+template <class T>
+constinit const value_form stored_functions<T>::form{type, write_value, read_value};
+
+template <class T>
+std::string stored_functions<T>::type() {
+  return stored_type<T>();
+}
+
+template <class T>
+result<void> stored_functions<T>::read(const json::value& from, T& into) {
+  return read_stored(from, into, "value");
+}
+
+template <class T>
+result<value> stored_functions<T>::read_value(const json::value& from, const std::string& path) {
+  auto into = T{};
+  if (auto done = read_stored(from, into, path); !done)
+    return result<value>{boost::system::in_place_error, done.error()};
+  return result<value>{boost::system::in_place_value, std::move(into)};
+}
+
+// A json::value can be constructed from a result of itself, so that the move above is ambiguous.
+template <>
+inline result<value> stored_functions<json::value>::read_value(const json::value& from,
+                                                               const std::string&) {
+  return result<value>{boost::system::in_place_value, json::value(from)};
+}
+
+template <class T>
+void stored_functions<T>::write_value(std::string& out, const value& from) {
+  write_stored(out, from.as<T>());
+}
+
+template <class T>
+void stored_functions<T>::write_whole(std::string& out, const T& now) {
+  detail::write_whole(out, now);
+}
+
+template <class T>
+bool stored_functions<T>::write_change(std::string& out, const T& before, const T& now) {
+  return detail::write_change(out, before, now);
+}
+
+extern template struct stored_functions<bool>;
+extern template struct stored_functions<int>;
+extern template struct stored_functions<std::int64_t>;
+extern template struct stored_functions<double>;
+extern template struct stored_functions<std::string>;
+extern template struct stored_functions<std::vector<std::string>>;
 
 } // namespace detail
 
