@@ -78,6 +78,9 @@ void report_rejected(const agent_context& asked, std::uint32_t turn, const std::
 
 } // namespace
 
+invalid_response::invalid_response(const error& why, std::string text)
+    : model_error{why}, text_{std::make_shared<const std::string>(std::move(text))} {}
+
 response_reader::response_reader(response_format format, bool is_separate, bool continues_invalid)
     : format_{std::move(format)}, is_separate_{is_separate}, continues_invalid_{continues_invalid},
       checks_{compiled(format_)} {

@@ -6,7 +6,16 @@
 #include <superstep/messages/message_json.hpp>
 #include <superstep/models/chat_model.hpp>
 
+#include <string>
+#include <utility>
+
 namespace superstep {
+
+model_input::model_input(const char* text) : given_{std::string{text}} {}
+model_input::model_input(std::string text) : given_{std::move(text)} {}
+model_input::model_input(message one) : given_{message_list{std::move(one)}} {}
+model_input::model_input(message_list messages) : given_{std::move(messages)} {}
+model_input::model_input(json::value messages) : given_{std::move(messages)} {}
 
 result<message_list> model_input::messages() && {
   if (auto* text = std::get_if<std::string>(&given_))

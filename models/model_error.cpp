@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error category of models.
+// The error category of models, and their exception.
 #include "base/error_table.hpp"
 
 #include <superstep/models/chat_model.hpp>
 
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
 namespace superstep {
 
@@ -34,6 +37,11 @@ std::error_code make_error_code(model_errc code) noexcept {
   static const auto category =
       detail::error_table<model_errc>{"model", "model_errc", "unknown model error", code_table};
   return {static_cast<int>(code), category};
+}
+
+void model_error::set_answers(token_usage usage, std::uint32_t answers) {
+  usage_ = std::make_shared<const token_usage>(std::move(usage));
+  answers_ = answers;
 }
 
 } // namespace superstep

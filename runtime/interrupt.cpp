@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of `runtime` by which a body interrupts its run, reports progress or learns its
-// task's identity. They forward to the engine's call_services (actors/call.cpp).
+// task's identity. They forward to the engine's call_services (actors/call.cpp). Also the answers
+// to interrupts.
 #include <superstep/runtime/detail/node_body.hpp>
 #include <superstep/runtime/detail/runtime_access.hpp>
 #include <superstep/runtime/runtime.hpp>
+#include <superstep/runtime/update.hpp>
 
+#include <initializer_list>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace superstep {
@@ -20,6 +25,13 @@ std::optional<json::value> ask_with(detail::call_services* services, const json:
 }
 
 } // namespace
+
+resume::resume(std::initializer_list<std::pair<std::string_view, json::value>> values) {
+  for (const auto& [id, value] : values)
+    by_id_.insert_or_assign(std::string{id}, value);
+}
+
+resume::resume(std::map<std::string, json::value> values) : by_id_{std::move(values)} {}
 
 bool interrupt_awaiter::await_ready() {
   resume_value_ = ask_with(services_, value_);

@@ -250,6 +250,10 @@ write_list json_adapter::input(const json::value& given) const {
   return input(values);
 }
 
+std::shared_ptr<const void> json_adapter::seen_by_branches(const json::object& values) {
+  return std::make_shared<const json::object>(values);
+}
+
 /// Converts the input of a run. Members for channels that are not input channels are dropped, as in
 /// LangGraph.
 write_list json_adapter::input(const json::object& values) const {

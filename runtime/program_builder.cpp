@@ -22,6 +22,11 @@ std::vector<std::string> detail::owned_names(std::initializer_list<node_name> no
   return out;
 }
 
+detail::program_builder::program_builder() = default;
+detail::program_builder::program_builder(program_builder&&) noexcept = default;
+detail::program_builder& detail::program_builder::operator=(program_builder&&) noexcept = default;
+detail::program_builder::~program_builder() = default;
+
 /// Throws if the parts have moved into a program.
 void detail::program_builder::expect_open() const {
   if (is_used_up_)

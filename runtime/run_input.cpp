@@ -4,6 +4,7 @@
 #include <superstep/runtime/inputs.hpp>
 
 #include <iterator>
+#include <memory>
 #include <utility>
 
 namespace superstep::detail {
@@ -19,6 +20,21 @@ thread_command answers_of(const resume& r) {
 }
 
 } // namespace
+
+run_input::run_input() noexcept = default;
+run_input::run_input(run_input&&) noexcept = default;
+run_input& run_input::operator=(run_input&&) noexcept = default;
+run_input::~run_input() = default;
+
+run_input::run_input(thread_command c)
+    : kind_{kind::command}, command_{std::make_unique<thread_command>(std::move(c))} {}
+
+void run_input::clear() noexcept {
+  kind_ = kind::writes;
+  is_whole_state_ = false;
+  write_list{}.swap(writes_);
+  command_.reset();
+}
 
 run_input resume_input(const resume& r) {
   if (!r.value() && r.by_id().empty())

@@ -59,10 +59,7 @@ public:
   /// Adds what the model was used for before the failure, if it is not part of the state.
   /// @param usage token counts of the answers
   /// @param answers number of the answers
-  void set_answers(token_usage usage, std::uint32_t answers) {
-    usage_ = std::make_shared<const token_usage>(std::move(usage));
-    answers_ = answers;
-  }
+  void set_answers(token_usage usage, std::uint32_t answers);
   /// Returns the number of answers that the model gave before the failure and that are not part of
   /// the state, for example invalid structured responses.
   [[nodiscard]] std::uint32_t answers() const noexcept { return answers_; }
@@ -245,15 +242,15 @@ struct tool_binding {
 class model_input {
 public:
   /// The text of one human message.
-  model_input(const char* text) : given_{std::string{text}} {}
+  model_input(const char* text);
   /// The text of one human message.
-  model_input(std::string text) : given_{std::move(text)} {}
+  model_input(std::string text);
   /// One message of any type.
-  model_input(message one) : given_{message_list{std::move(one)}} {}
+  model_input(message one);
   /// A conversation.
-  model_input(message_list messages) : given_{std::move(messages)} {}
+  model_input(message_list messages);
   /// A message or a list of messages, in any form that messages_from_json() reads.
-  model_input(json::value messages) : given_{std::move(messages)} {}
+  model_input(json::value messages);
 
   /// Returns the conversation and leaves the object empty. JSON that is not a valid message or list
   /// of messages gives the error of messages_from_json().

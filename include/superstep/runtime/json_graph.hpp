@@ -155,9 +155,7 @@ struct state_adapter<json::object> {
   [[nodiscard]] write_list edit(const json::object&) const;
   /// Returns the values of a state edit as additional input for the branches of the node; see
   /// node_output::for_routers.
-  [[nodiscard]] static std::shared_ptr<const void> seen_by_branches(const json::object& values) {
-    return std::make_shared<const json::object>(values);
-  }
+  [[nodiscard]] static std::shared_ptr<const void> seen_by_branches(const json::object& values);
   /// Returns all channels that hold a value, in the order of their declaration.
   [[nodiscard]] json::object state(const state_block&) const;
   /// Returns the adapter of a subgraph; nothing if it is not a JSON graph.

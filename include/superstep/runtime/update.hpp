@@ -54,12 +54,9 @@ public:
   explicit resume(const Text& text) : value_(json::string(std::string_view{text})) {}
   /// Resumes pending interrupts, each with the value for its id. Of several values for one id the
   /// last one is used.
-  resume(std::initializer_list<std::pair<std::string_view, json::value>> values) {
-    for (const auto& [id, value] : values)
-      by_id_.insert_or_assign(std::string{id}, value);
-  }
+  resume(std::initializer_list<std::pair<std::string_view, json::value>> values);
   /// Resumes pending interrupts, each with the value for its id.
-  explicit resume(std::map<std::string, json::value> values) : by_id_{std::move(values)} {}
+  explicit resume(std::map<std::string, json::value> values);
 
   /// Makes the run ignore values for interrupts that are not pending, as LangGraph does, also on a
   /// thread without checkpoints. Otherwise such a value fails the run.

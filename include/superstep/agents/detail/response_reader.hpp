@@ -21,8 +21,7 @@ namespace superstep::react {
 class invalid_response : public model_error {
 public:
   /// @param text the text of the last answer, which is not part of the state
-  invalid_response(const error& why, std::string text)
-      : model_error{why}, text_{std::make_shared<const std::string>(std::move(text))} {}
+  invalid_response(const error& why, std::string text);
   /// Returns the text of the last answer. Valid during the lifetime of the exception.
   [[nodiscard]] const std::string& answer() const noexcept { return *text_; }
 

@@ -150,13 +150,14 @@ using program_ptr = std::shared_ptr<const program>;
 /// json_graph; not for users.
 class program_builder {
 public:
-  program_builder() = default;
+  // Defined in the source file, so that programs need not instantiate the members' destructors.
+  program_builder();
   // Not copyable: bodies need not be. Declared, so that the compiler names the copy of a graph.
   program_builder(const program_builder&) = delete;
   program_builder& operator=(const program_builder&) = delete;
-  program_builder(program_builder&&) = default;
-  program_builder& operator=(program_builder&&) = default;
-  ~program_builder() = default;
+  program_builder(program_builder&&) noexcept;
+  program_builder& operator=(program_builder&&) noexcept;
+  ~program_builder();
 
   // The functions that add parts throw compile_error after compile().
 

@@ -40,15 +40,18 @@ public:
 
   run_input(write_list input) : writes_{std::move(input)} {}
   run_input(state_input input) : is_whole_state_{true}, writes_{std::move(input.writes)} {}
-  run_input(thread_command c)
-      : kind_{kind::command}, command_{std::make_unique<thread_command>(std::move(c))} {}
+  run_input(thread_command c);
   /// Returns the input of a run that continues the thread from its last checkpoint.
   [[nodiscard]] static run_input resume() {
     auto out = run_input{write_list{}};
     out.kind_ = kind::nothing;
     return out;
   }
-  run_input() = default;
+  run_input() noexcept;
+  // Defined in the source file, so that programs need not instantiate the members of a command.
+  run_input(run_input&&) noexcept;
+  run_input& operator=(run_input&&) noexcept;
+  ~run_input();
 
   /// Returns the kind of the input.
   [[nodiscard]] kind what() const noexcept { return kind_; }
@@ -59,12 +62,7 @@ public:
   /// Returns the command. @pre what() == kind::command
   [[nodiscard]] thread_command& command() noexcept { return *command_; }
   /// Removes the input and frees its memory.
-  void clear() noexcept {
-    kind_ = kind::writes;
-    is_whole_state_ = false;
-    write_list{}.swap(writes_);
-    command_.reset();
-  }
+  void clear() noexcept;
 
 private:
   kind kind_ = kind::writes;
