@@ -112,12 +112,15 @@ std::optional<std::chrono::system_clock::time_point> read_timestamp(const std::s
 
 } // namespace
 
-failure judge(int status, std::string_view code) noexcept {
+failure judge(int status, std::string_view code, std::string_view type) noexcept {
   if (status == 429 || status == 402) {
     // A human must resolve an exhausted quota. Other rate limits end after some time.
     constexpr auto exhausted = std::array<std::string_view, 3>{
         "insufficient_quota", "billing_hard_limit_reached", "billing_not_active"};
-    if (status == 402 || std::ranges::find(exhausted, code) != exhausted.end())
+    const auto is_exhausted = [&](std::string_view name) {
+      return std::ranges::find(exhausted, name) != exhausted.end();
+    };
+    if (status == 402 || is_exhausted(code) || is_exhausted(type))
       return {model_errc::quota_exhausted, next_step::give_up, false};
     return {model_errc::rate_limited, next_step::wait, true};
   }
@@ -135,25 +138,52 @@ failure judge(int status, std::string_view code) noexcept {
   return {model_errc::bad_answer, next_step::give_up, false};
 }
 
-failure judge_stream(std::string_view code) noexcept {
+failure judge_stream(std::string_view code, std::string_view type) noexcept {
   struct meaning {
     std::string_view code;
     int status;
   };
   // HTTP statuses with the same meaning as error codes that OpenAI and Anthropic send inside a
-  // stream.
+  // stream. Source of the last group: `ResponseError` in OpenAI's Python SDK 3.57.0.
   constexpr auto known = std::array{
-      meaning{"rate_limit_error", 429},        meaning{"rate_limit_exceeded", 429},
-      meaning{"insufficient_quota", 402},      meaning{"billing_error", 402},
-      meaning{"overloaded_error", 529},        meaning{"authentication_error", 401},
-      meaning{"invalid_api_key", 401},         meaning{"permission_error", 403},
-      meaning{"not_found_error", 404},         meaning{"model_not_found", 404},
-      meaning{"invalid_request_error", 400},   meaning{"invalid_prompt", 400},
-      meaning{"context_length_exceeded", 400}, meaning{"request_too_large", 413},
+      meaning{"rate_limit_error", 429},
+      meaning{"rate_limit_exceeded", 429},
+      meaning{"insufficient_quota", 402},
+      meaning{"billing_error", 402},
+      meaning{"overloaded_error", 529},
+      meaning{"authentication_error", 401},
+      meaning{"invalid_api_key", 401},
+      meaning{"permission_error", 403},
+      meaning{"not_found_error", 404},
+      meaning{"model_not_found", 404},
+      meaning{"invalid_request_error", 400},
+      meaning{"invalid_prompt", 400},
+      meaning{"context_length_exceeded", 400},
+      meaning{"request_too_large", 413},
+      meaning{"server_error", 500},
+      meaning{"api_error", 500},
+
+      meaning{"bio_policy", 400},
+      meaning{"misalignment_policy_violation", 400},
+      meaning{"data_residency_mismatch", 400},
+      meaning{"image_content_policy_violation", 400},
+      meaning{"invalid_image", 400},
+      meaning{"invalid_image_format", 400},
+      meaning{"invalid_base64_image", 400},
+      meaning{"invalid_image_url", 400},
+      meaning{"invalid_image_mode", 400},
+      meaning{"image_too_large", 400},
+      meaning{"image_too_small", 400},
+      meaning{"image_parse_error", 400},
+      meaning{"image_file_too_large", 400},
+      meaning{"unsupported_image_media_type", 400},
+      meaning{"empty_image_file", 400},
+      meaning{"image_file_not_found", 400},
   };
-  for (const auto& one : known)
-    if (one.code == code)
-      return judge(one.status, code);
+  for (const auto name : {code, type})
+    for (const auto& one : known)
+      if (one.code == name)
+        return judge(one.status, name);
   return judge(500, code);
 }
 

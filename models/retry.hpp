@@ -29,10 +29,11 @@ struct failure {
   bool is_overload = false;
 };
 
-/// Classifies an HTTP error status. `code` is `error.code` or `error.type` of the response body.
-[[nodiscard]] failure judge(int status, std::string_view code) noexcept;
-/// Classifies an error that a stream reports after status 200.
-[[nodiscard]] failure judge_stream(std::string_view code) noexcept;
+/// Classifies an HTTP error status. `code` and `type` are those of the error in the body.
+[[nodiscard]] failure judge(int status, std::string_view code, std::string_view type = {}) noexcept;
+/// Classifies an error that a stream reports after status 200, by its code or, if that is not
+/// known, by its type.
+[[nodiscard]] failure judge_stream(std::string_view code, std::string_view type = {}) noexcept;
 /// Classifies an answer with status 200 that cannot be used. errc::parse_failed means that it is
 /// not JSON.
 [[nodiscard]] failure judge_answer(const std::error_code& code) noexcept;

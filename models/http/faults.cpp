@@ -31,8 +31,9 @@ server_fault read_fault(const json::object& body) {
   auto out = server_fault{};
   const auto* given = member(body, "error");
   const auto* inner = given ? given->if_object() : nullptr;
-  if (given == nullptr && text_in(body, "object") == "error")
-    inner = &body; // as vLLM reports errors
+  // The first is how vLLM reports errors, the second is an event of the Responses API.
+  if (given == nullptr && (text_in(body, "object") == "error" || type_of(body) == "error"))
+    inner = &body;
   if (inner == nullptr) {
     const auto text = text_in(body, "error");
     out.text = excerpt(text.empty() ? to_text(body) : std::string{text}, text_max);
@@ -41,8 +42,9 @@ server_fault read_fault(const json::object& body) {
   out.code = text_in(*inner, "code");
   if (const auto status = count_in(*inner, "code"); status >= 400 && status < 600)
     out.status = static_cast<int>(status);
+  out.type = text_in(*inner, "type");
   if (out.code.empty())
-    out.code = text_in(*inner, "type");
+    out.code = out.type;
   out.text = excerpt(text_in(*inner, "message"), text_max);
   if (out.text.empty())
     out.text = excerpt(to_text(*inner), text_max);
@@ -54,7 +56,9 @@ server_fault read_fault(std::string_view body) {
   const auto* object = parsed ? parsed->if_object() : nullptr;
   if (object != nullptr && member(*object, "error"))
     return read_fault(*object);
-  return {{}, excerpt(body, text_max), 0};
+  auto out = server_fault{};
+  out.text = excerpt(body, text_max);
+  return out;
 }
 
 std::string without_secret(std::string_view text, std::string_view secret) {
@@ -75,15 +79,14 @@ std::string without_secrets(std::string_view text, const std::vector<std::string
 }
 
 failure judge_fault(const server_fault& said) noexcept {
-  return said.status >= 400 ? judge(said.status, said.code) : judge_stream(said.code);
+  return said.status >= 400 ? judge(said.status, said.code, said.type)
+                            : judge_stream(said.code, said.type);
 }
 
 fault stream_fault(const json::object& event) {
   // The Responses API puts the error into the member `response`.
   const auto* answer = object_in(event, "response");
-  auto said = answer ? read_fault(*answer) : read_fault(event);
-  if (said.code.empty() && !member(event, "error"))
-    said.code = text_in(event, "code");
+  const auto said = answer ? read_fault(*answer) : read_fault(event);
   return {judge_fault(said), "the provider ended the stream with an error: " + said.text};
 }
 

@@ -22,10 +22,11 @@ struct fault {
 /// ASCII become question marks.
 [[nodiscard]] std::string excerpt(std::string_view text, std::size_t bytes_max = 200);
 
-/// The error that a server reports: `{"error": {"message", "code" or "type"}}`, `{"error":
-/// "text"}`, or any other text.
+/// The error that a server reports: `{"error": {"message", "code" or "type"}}`, `{"type": "error",
+/// "message", "code"}`, `{"error": "text"}`, or any other text.
 struct server_fault {
-  std::string code;
+  std::string code; ///< that of the error, or its type if it has none
+  std::string type;
   std::string text; ///< at most 500 bytes
   /// HTTP status in the body (a gateway reports it for the server behind it); 0 = none.
   int status = 0;

@@ -294,7 +294,7 @@ attempt http_caller::judge_answer(const http_response& head, const std::string& 
   if (!is_success(head.status)) {
     // Some servers repeat the rejected key in their error.
     const auto said = read_fault(without_secrets(body, secrets_));
-    return failed(advised(judge(head.status, said.code), head), status_text(head, said),
+    return failed(advised(judge(head.status, said.code, said.type), head), status_text(head, said),
                   head.status);
   }
   auto answer = read_answer(api_, body, tool_calls_max_, body.capacity() - body.size());

@@ -197,6 +197,10 @@ BOOST_AUTO_TEST_CASE(error_code_and_text_are_read_from_response) {
   BOOST_TEST(read_fault(R"({"error":"model 'm' not found"})").text == "model 'm' not found");
   BOOST_TEST(read_fault("Bad gateway").text == "Bad gateway");
 }
+  const auto event = read_fault(
+      parse_json(R"({"type":"error","code":"server_error","message":"no"})").value().as_object());
+  BOOST_TEST(event.text == "no");
+  BOOST_TEST(event.code == "server_error");
 
 std::string recording(const std::string& name) {
   auto in = std::ifstream{SUPERSTEP_TREE "/tests/unit/models/recordings/" + name};

@@ -134,6 +134,15 @@ BOOST_AUTO_TEST_CASE(stream_errors_are_classified_by_code) {
   BOOST_TEST((judge_stream("invalid_request_error").next == next_step::give_up));
   BOOST_TEST((judge_stream("insufficient_quota").kind == model_errc::quota_exhausted));
   BOOST_TEST((judge_stream("").kind == model_errc::server_error));
+  BOOST_TEST((judge_stream("invalid_image_url").next == next_step::give_up));
+  BOOST_TEST((judge_stream("vector_store_timeout").next == next_step::try_again));
+}
+
+BOOST_AUTO_TEST_CASE(errors_with_unknown_codes_are_classified_by_type) {
+  BOOST_TEST((judge_stream("image_of_2050", "invalid_request_error").next == next_step::give_up));
+  BOOST_TEST((judge_stream("server_error", "invalid_request_error").next == next_step::try_again));
+  BOOST_TEST((judge(429, "429", "insufficient_quota").kind == model_errc::quota_exhausted));
+  BOOST_TEST((judge(429, "429", "requests").kind == model_errc::rate_limited));
 }
 
 BOOST_AUTO_TEST_CASE(backoff_is_bounded_and_reproducible) {
