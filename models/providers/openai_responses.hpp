@@ -42,6 +42,8 @@ private:
   [[nodiscard]] message_chunk start_message(const json::object& event, const json::object& item);
   [[nodiscard]] std::optional<message_chunk> end_call(const json::object& event,
                                                       const json::object& item);
+  [[nodiscard]] std::optional<message_chunk> end_reasoning(const json::object& event,
+                                                           const json::object& item);
   [[nodiscard]] std::optional<message_chunk> end_item(const json::object& event);
   [[nodiscard]] std::optional<message_chunk> add_text(const json::object& event);
   [[nodiscard]] std::optional<message_chunk> add_reasoning(const json::object& event);
@@ -49,7 +51,8 @@ private:
   std::int64_t place_of(const json::object& event);
   struct streamed_block {
     std::int64_t index = 0;
-    bool has_text = false; ///< whether deltas of its text were read
+    bool has_text = false;  ///< whether its text, or that of its summary, was read
+    bool has_phase = false; ///< whether the phase of its item was reported
   };
   /// Returns the block of the event's item and part, and makes it the current block. The events of
   /// several items may alternate. A new block gets the next index.
@@ -61,7 +64,8 @@ private:
   std::int64_t part_ = -1;
   std::map<std::int64_t, std::int64_t> parts_; ///< the latest part of each item
   std::map<std::pair<std::int64_t, std::int64_t>, streamed_block>
-      blocks_; ///< keyed by item and part
+      blocks_;                                 ///< keyed by item and part
+  std::map<std::int64_t, json::value> phases_; ///< keyed by output_index
   /// Output_index of each item, by the item's id.
   std::map<std::string, std::int64_t, std::less<>> places_;
   struct streamed_call {

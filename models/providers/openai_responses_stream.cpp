@@ -84,10 +84,13 @@ std::optional<message_chunk> event_reader::start_item(const json::object& event)
     return start_message(event, *item);
   if (!is_one_of(type, {"function_call", "custom_tool_call", "reasoning"}))
     return std::nullopt; // texts arrive in deltas, other items are reported when they are complete
-  move_to(event, "");
+  auto& current = move_to(event, "");
   if (type == "reasoning") {
     auto block = without_nulls(*item);
-    block.erase("encrypted_content"); // the end of the item repeats it, and merging would append it
+    for (const auto* key : {"encrypted_content", "content"})
+      block.erase(key); // the end of the item repeats it, and merging would append it
+    const auto* summary = array_in(block, "summary");
+    current.has_text = summary && !summary->empty();
     return chunk_of_block(std::move(block));
   }
   if (type != "function_call")
@@ -102,15 +105,12 @@ std::optional<message_chunk> event_reader::start_item(const json::object& event)
   return chunk;
 }
 
-/// Starts a message item. The phase is reported with an empty text, because deltas do not repeat
-/// it. Without a phase, an empty piece reports that the model is working.
+/// Starts a message item. Its parts get the phase with their first pieces. An empty piece reports
+/// that the model is working.
 message_chunk event_reader::start_message(const json::object& event, const json::object& item) {
-  if (!member(item, "phase"))
-    return empty_piece();
-  auto first_part = event;
-  first_part["content_index"] = 0;
-  move_to(first_part, "content_index");
-  return chunk_of_block({{"type", "text"}, {"text", ""}, {"phase", item.at("phase")}});
+  if (const auto* phase = member(item, "phase"))
+    phases_.insert_or_assign(place_of(event), *phase);
+  return empty_piece();
 }
 
 /// Handles the end of a call, which repeats all arguments. Some servers send the arguments only in
@@ -138,6 +138,25 @@ std::optional<message_chunk> event_reader::end_call(const json::object& event,
   return chunk;
 }
 
+/// Handles the end of a reasoning item: reports encrypted reasoning, the text of open models
+/// (`content`), and a summary without deltas.
+std::optional<message_chunk> event_reader::end_reasoning(const json::object& event,
+                                                         const json::object& item) {
+  const auto& current = move_to(event, "");
+  auto block = json::object{};
+  if (!text_in(item, "encrypted_content").empty())
+    put_as(block, "encrypted_content", item, "encrypted_content");
+  if (const auto* texts = array_in(item, "content"); texts && !texts->empty())
+    block["content"] = *texts;
+  const auto* summary = array_in(item, "summary");
+  const auto has_more = summary && !summary->empty() && !current.has_text;
+  if (block.empty() && !has_more)
+    return std::nullopt; // the deltas contained the whole item
+  put_all(block, only(item, {"type", "id"}));
+  block["summary"] = has_more ? *summary : json::array{};
+  return chunk_of_block(std::move(block));
+}
+
 /// Handles the end of an item. Reports what the deltas did not contain.
 std::optional<message_chunk> event_reader::end_item(const json::object& event) {
   const auto* item = object_in(event, "item");
@@ -152,15 +171,11 @@ std::optional<message_chunk> event_reader::end_item(const json::object& event) {
                                  std::string{text_in(*item, "call_id")}, index_});
     return chunk;
   }
-  if (type == "reasoning" && !text_in(*item, "encrypted_content").empty()) {
-    move_to(event, "");
-    auto block = only(*item, {"type", "id", "encrypted_content"});
-    block["summary"] = json::array{};
-    return chunk_of_block(std::move(block));
-  }
+  if (type == "reasoning")
+    return end_reasoning(event, *item);
   if (type == "function_call")
     return end_call(event, *item);
-  if (!item || is_one_of(type, {"message", "reasoning"}))
+  if (!item || type == "message")
     return std::nullopt; // the deltas contained the whole item
   move_to(event, "");
   return chunk_of_block(*item);
@@ -171,28 +186,35 @@ std::optional<message_chunk> event_reader::end_item(const json::object& event) {
 std::optional<message_chunk> event_reader::add_text(const json::object& event) {
   const auto type = type_of(event);
   auto& current = move_to(event, "content_index");
+  const auto piece_of = [&](json::object block) {
+    const auto phase = phases_.find(item_);
+    if (phase != phases_.end() && !std::exchange(current.has_phase, true))
+      block["phase"] = phase->second;
+    return chunk_of_block(std::move(block));
+  };
   if (type == "response.output_text.delta") {
     current.has_text = true;
-    return chunk_of_block({{"type", "text"}, {"text", text_in(event, "delta")}});
+    return piece_of({{"type", "text"}, {"text", text_in(event, "delta")}});
   }
   if (type == "response.output_text.done") { // some servers send the text only in this event
     const auto text = current.has_text ? std::string_view{} : text_in(event, "text");
-    return chunk_of_block({{"type", "text"}, {"text", text}, {"id", text_in(event, "item_id")}});
+    return piece_of({{"type", "text"}, {"text", text}, {"id", text_in(event, "item_id")}});
   }
   if (type == "response.refusal.done")
-    return chunk_of_block({{"type", "refusal"}, {"refusal", text_in(event, "refusal")}});
+    return piece_of({{"type", "refusal"}, {"refusal", text_in(event, "refusal")}});
   const auto* annotation = object_in(event, "annotation");
   if (type != "response.output_text.annotation.added" || !annotation)
     return std::nullopt;
   auto block = json::object{{"type", "text"}};
   block["annotations"] = json::array{annotation_of(*annotation)};
-  return chunk_of_block(std::move(block));
+  return piece_of(std::move(block));
 }
 
 /// Handles the parts of a reasoning summary. summary_index is the number of the part.
 std::optional<message_chunk> event_reader::add_reasoning(const json::object& event) {
   const auto is_delta = type_of(event) == "response.reasoning_summary_text.delta";
-  move_to(event, "");
+  auto& current = move_to(event, "");
+  current.has_text = current.has_text || is_delta;
   auto part = json::object{{"type", "summary_text"}, {"text", text_in(event, "delta")}};
   part["index"] = count_in(event, "summary_index");
   auto block = json::object{{"type", "reasoning"}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers of all providers, complete and streamed: content, calls, usage, errors.
 #include "fed_streams.hpp"
+#include "models/providers/answer_end.hpp"
 #include "models/providers/anthropic.hpp"
 #include "models/providers/ollama.hpp"
 #include "models/providers/openai_responses.hpp"
@@ -196,11 +197,11 @@ BOOST_AUTO_TEST_CASE(error_code_and_text_are_read_from_response) {
   BOOST_TEST(read_fault(R"({"error":{"message":"no","type":"x","code":null}})").code == "x");
   BOOST_TEST(read_fault(R"({"error":"model 'm' not found"})").text == "model 'm' not found");
   BOOST_TEST(read_fault("Bad gateway").text == "Bad gateway");
-}
   const auto event = read_fault(
       parse_json(R"({"type":"error","code":"server_error","message":"no"})").value().as_object());
   BOOST_TEST(event.text == "no");
   BOOST_TEST(event.code == "server_error");
+}
 
 std::string recording(const std::string& name) {
   auto in = std::ifstream{SUPERSTEP_TREE "/tests/unit/models/recordings/" + name};
@@ -393,6 +394,34 @@ BOOST_AUTO_TEST_CASE(streamed_text_keeps_phase_of_its_item) {
   BOOST_REQUIRE(m.blocks->size() == 1U);
   BOOST_TEST(m.blocks->at(0).at("phase").as_string() == "commentary");
   BOOST_TEST(m.blocks->at(0).at("text").as_string() == "a");
+}
+
+BOOST_AUTO_TEST_CASE(streamed_parts_have_type_and_phase) {
+  const auto m = added_up(
+      openai_responses::event_reader{},
+      {R"({"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"m","phase":"p","content":[]}})",
+       text_begins, text_begins,
+       R"({"type":"response.refusal.done","item_id":"m","output_index":0,"content_index":1,"refusal":"no"})"});
+  BOOST_REQUIRE(m.blocks->size() == 2U);
+  BOOST_TEST(m.blocks->at(0).at("text").as_string() == "aa");
+  for (const auto& block : *m.blocks)
+    BOOST_TEST(block.at("phase").as_string() == "p");
+  BOOST_TEST(providers::why_refused(m) == "the model refused to answer: no");
+}
+
+BOOST_AUTO_TEST_CASE(reasoning_without_deltas_is_read_at_its_end) {
+  const auto begun = std::string_view{
+      R"({"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"r","summary":[],"content":[]}})"};
+  const auto ended = std::string_view{
+      R"({"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"r","summary":[{"type":"summary_text","text":"s"}],"content":[{"type":"reasoning_text","text":"t"}]}})"};
+  const auto whole = added_up(openai_responses::event_reader{}, {begun, ended});
+  BOOST_REQUIRE(whole.blocks->size() == 1U);
+  BOOST_TEST(whole.blocks->at(0).at("content").at(0).at("text").as_string() == "t");
+  BOOST_TEST(whole.blocks->at(0).at("summary").at(0).at("text").as_string() == "s");
+  const auto delta = std::string_view{
+      R"({"type":"response.reasoning_summary_text.delta","item_id":"r","output_index":0,"summary_index":0,"delta":"s"})"};
+  const auto streamed = added_up(openai_responses::event_reader{}, {begun, delta, ended});
+  BOOST_TEST(streamed.blocks->at(0).at("summary").as_array().size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(streamed_item_keeps_its_first_output_index) {
