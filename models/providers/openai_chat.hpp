@@ -53,11 +53,14 @@ private:
   };
   void drop_repeated_name(tool_call_chunk& piece);
   [[nodiscard]] bool is_of_other_choice(const json::object& event);
+  void number_blocks(json::array& blocks);
 
   std::vector<named_call> calls_;
   std::optional<std::int64_t> choice_; ///< index of the choice that is read; unset before the first
   std::int64_t highest_index_ = -1;    ///< highest integer index of the calls so far; -1 = none
   std::string function_name_;          ///< name of the call in the older form `function_call`
+  std::string last_type_;              ///< type of the last block; empty if a piece cannot join it
+  std::int64_t last_block_ = -1;       ///< index of the last numbered block; -1 = none
   bool has_ended_ = false;             ///< a finish reason was read
   optional_box<token_usage> reported_; ///< usage that earlier events have reported
 };

@@ -69,9 +69,8 @@ token_usage read_usage(const json::object& usage, std::string_view service_tier)
   auto out = token_usage{};
   out.input_tokens = count_in(usage, "prompt_tokens");
   out.output_tokens = count_in(usage, "completion_tokens");
-  out.total_tokens = count_in(usage, "total_tokens");
-  if (!member(usage, "total_tokens"))
-    out.total_tokens = out.input_tokens + out.output_tokens;
+  out.total_tokens = member(usage, "total_tokens") ? count_in(usage, "total_tokens")
+                                                   : out.input_tokens + out.output_tokens;
   // Tokens of the tiers flex and priority have other prices and are therefore counted separately.
   const auto has_own_price = service_tier == "flex" || service_tier == "priority";
   const auto tier = std::string{has_own_price ? service_tier : ""};
@@ -245,6 +244,27 @@ bool event_reader::is_of_other_choice(const json::object& event) {
   return *choice_ != index->get_int64();
 }
 
+/// Gives adjacent blocks with texts an index, so that merging joins them. Mistral sends each piece
+/// of its thinking as a list with one block.
+void event_reader::number_blocks(json::array& blocks) {
+  for (auto& element : blocks) {
+    auto* block = element.if_object();
+    const auto type = block ? type_of(*block) : std::string_view{};
+    if (!is_one_of(type, {"text", "thinking"}) || block->contains("index")) {
+      last_type_.clear();
+      continue;
+    }
+    if (type != last_type_)
+      ++last_block_;
+    last_type_ = type;
+    (*block)["index"] = last_block_;
+    if (auto* texts = block->if_contains("thinking"); texts && texts->is_array())
+      for (auto& text : texts->get_array())
+        if (text.is_object() && type_of(text.get_object()) == "text")
+          text.get_object().emplace("index", 0);
+  }
+}
+
 chunk_result event_reader::read(const json::object& event) {
   if (is_of_other_choice(event)) {
     if (!member(event, "usage"))
@@ -259,6 +279,10 @@ chunk_result event_reader::read(const json::object& event) {
   auto& chunk = **piece;
   for (auto& call : chunk.call_chunks)
     drop_repeated_name(call);
+  if (chunk.part.blocks)
+    number_blocks(*chunk.part.blocks);
+  else if (!chunk.part.content.empty())
+    last_type_.clear(); // the text follows the last block
   auto& kwargs = chunk.part.additional_kwargs;
   if (auto* call = kwargs.if_contains("function_call"); call && call->is_object()) {
     auto& name = call->get_object()["name"];

@@ -86,6 +86,45 @@ BOOST_AUTO_TEST_CASE(streamed_arguments_may_be_an_object) {
   BOOST_TEST(message_of(chat, list, list.size()).invalid_tool_calls.size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(pieces_of_streamed_text_lists_are_joined) {
+  const auto list = [](std::string_view blocks) {
+    return event(R"({"choices":[{"delta":{"content":[)" + std::string{blocks} + "]}}]}");
+  };
+  const auto text = [&](std::string_view piece) {
+    return list(R"({"type":"text","text":")" + std::string{piece} + "\"}");
+  };
+  auto body = std::string{};
+  for (auto i = 0; i < 200; ++i) // more than the maximum number of blocks
+    body += list(R"({"type":"thinking","thinking":[{"type":"text","text":"t"}]})");
+  body += text("a") + text("b") + list(R"({"type":"image_url","image_url":"u"})") + text("c") +
+          event(R"({"choices":[{"delta":{"content":"d"}}]})") + text("e") + std::string{calls_end};
+  const auto m = message_of(chat, body, body.size());
+  BOOST_REQUIRE(m.blocks);
+  BOOST_REQUIRE(m.blocks->size() == 6U);
+  const auto& thoughts = m.blocks->at(0).at("thinking").as_array();
+  BOOST_REQUIRE(thoughts.size() == 1U);
+  BOOST_TEST(thoughts[0].at("text").as_string() == std::string(200, 't'));
+  BOOST_TEST(m.blocks->at(1).at("text").as_string() == "ab");
+  BOOST_TEST(m.blocks->at(3).at("text").as_string() == "c");
+  BOOST_TEST(m.blocks->at(5).at("text").as_string() == "e");
+  BOOST_TEST(text_of(m) == "abcde");
+}
+
+BOOST_AUTO_TEST_CASE(missing_counts_of_tokens_are_zero) {
+  const auto usage_of = [](provider_api api, const std::string& body) {
+    const auto m = message_of(api, body, body.size());
+    BOOST_REQUIRE(m.usage);
+    return *m.usage;
+  };
+  // Ollama omits counts of 0.
+  const auto line = std::string{R"({"message":{"content":"a"},"done":true,"done_reason":"stop",)"};
+  BOOST_TEST(usage_of(provider_api::ollama, line + "\"eval_count\":4}").total_tokens == 4);
+  BOOST_TEST(usage_of(provider_api::ollama, line + "\"prompt_eval_count\":3}").total_tokens == 3);
+  const auto end = std::string_view{R"({"type":"response.completed","response":{"output":[],)"
+                                    R"("usage":{"input_tokens":3,"output_tokens":4}}})"};
+  BOOST_TEST(usage_of(responses, event(end)).total_tokens == 7);
+}
+
 BOOST_AUTO_TEST_CASE(arguments_of_responses_and_anthropic_may_have_other_types) {
   const auto item = std::string_view{R"({"type":"function_call","id":"i","call_id":"c","name":"f",)"
                                      R"("arguments":{"n":1}}})"};
