@@ -185,10 +185,8 @@ public:
 private:
   result<> add(const json::value& element) {
     const auto* given = element.if_object();
-    if (!given) {
-      blocks_.push_back(json::object{{"type", "text"}, {"text", element}});
-      return {};
-    }
+    if (!given)
+      return add_block(json::object{{"type", "text"}, {"text", element}});
     if (type_of(*given).empty())
       return bad_request("Anthropic does not accept a block without `type`: " + to_text(*given));
     const auto standard = m_.type == message_type::ai && is_standard(m_);

@@ -90,8 +90,8 @@ result<> append_content(std::string& out, const message& m, const dialect& style
   const auto content = openai_content(m, openai_api::chat_completions);
   if (!content)
     return content.error();
-  if (content->get_array().empty() && may_be_null)
-    out += nothing;
+  if (content->get_array().empty()) // the API rejects an empty list
+    out += may_be_null ? nothing : "\"\"";
   else
     append_text(out, *content);
   return {};

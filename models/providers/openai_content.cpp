@@ -87,6 +87,13 @@ result<> add_block(json::array& into, const json::object& block, const message& 
   return {};
 }
 
+/// Adds a string as a text block, because chat completions accept only objects in a list. A list
+/// may begin with an empty string: that of a stream's first piece.
+void add_string(json::array& into, const json::value& text) {
+  if (text != "")
+    into.push_back(json::object{{"type", "text"}, {"text", text}});
+}
+
 json::object function_call(std::string_view id, std::string_view name, std::string_view arguments) {
   return {{"type", "function"},
           {"id", id.empty() ? json::value{} : json::value(id)},
@@ -101,8 +108,10 @@ result<json::value> openai_content(const message& m, openai_api api) {
   auto blocks = json::array{};
   for (const auto& element : *m.blocks) {
     const auto* block = element.if_object();
-    if (!block)
-      blocks.push_back(element);
+    if (!block && api == openai_api::responses)
+      blocks.push_back(element); // becomes a text when the items are made
+    else if (!block)
+      add_string(blocks, element);
     else if (auto added = add_block(blocks, *block, m, api); !added)
       return std::move(added).error();
   }

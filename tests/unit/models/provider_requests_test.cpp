@@ -70,6 +70,20 @@ BOOST_AUTO_TEST_CASE(tool_calls_without_ids_are_sent_separately) {
   BOOST_TEST(input.at(1).at("name").as_string() == "g");
 }
 
+BOOST_AUTO_TEST_CASE(texts_in_lists_are_sent_as_blocks) {
+  const auto text = parse_json(R"([{"type":"text","text":"a"}])").value();
+  for (const auto api : {provider_api::openai_chat, provider_api::anthropic}) {
+    BOOST_TEST(content_sent(api, answer_in_blocks(R"(["","a"])")) == text);
+    BOOST_TEST(content_sent(api, message_of(R"({"type":"human","content":["a"]})")).at(0) ==
+               text.at(0));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(chat_completions_content_is_never_an_empty_list) {
+  for (const auto* blocks : {"[]", R"([""])", R"([{"type":"thinking","thinking":"t"}])"})
+    BOOST_TEST(content_sent(provider_api::openai_chat, answer_in_blocks(blocks)) == "");
+}
+
 BOOST_AUTO_TEST_CASE(call_also_contained_in_content_is_sent_once) {
   auto m = answer_in_blocks(R"([{"type":"tool_use","id":"a","name":"f","input":{}}])");
   m.tool_calls.push_back({"a", "f", {}});
@@ -116,7 +130,7 @@ BOOST_AUTO_TEST_CASE(answer_audio_is_sent_by_id_if_known) {
       provider_api::openai_chat,
       answer_in_blocks(R"([{"type":"audio","id":"a","base64":"UklG","mime_type":"audio/wav"}])"));
   BOOST_TEST(with_id.at("messages").at(0).at("audio").at("id").as_string() == "a");
-  BOOST_TEST(with_id.at("messages").at(0).at("content").as_array().empty());
+  BOOST_TEST(with_id.at("messages").at(0).at("content").as_string() == "");
   const auto without = content_sent(
       provider_api::openai_chat,
       answer_in_blocks(R"([{"type":"audio","base64":"UklG","mime_type":"audio/wav"}])"));
