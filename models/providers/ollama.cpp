@@ -269,7 +269,8 @@ chunk_result line_reader::read(const json::object& line) {
   m.response_metadata["model_provider"] = "ollama";
   const auto input = count_in(line, "prompt_eval_count");
   const auto output = count_in(line, "eval_count");
-  if (member(line, "prompt_eval_count") && member(line, "eval_count"))
+  // Ollama omits a count of 0, for example that of a prompt that it has cached as a whole.
+  if (member(line, "prompt_eval_count") || member(line, "eval_count"))
     m.usage = token_usage{input, output, input + output, {}, {}};
   return std::optional{std::move(chunk)};
 }
