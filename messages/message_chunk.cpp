@@ -12,6 +12,7 @@
 #include <superstep/messages/messages.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace superstep {
@@ -90,8 +91,8 @@ bool has_text(const std::optional<std::string>& id) {
   return id && !id->empty();
 }
 
-/// Finds the call that a piece belongs to. Pieces of a new call with a different id may reuse an
-/// index.
+/// Finds the call that a piece belongs to. A new call with a different id may reuse an index. A
+/// piece without an id then belongs to the latest of these calls.
 std::vector<tool_call_chunk>::iterator find_call(std::vector<tool_call_chunk>& in,
                                                  const tool_call_chunk& piece, bool is_sorted) {
   const auto belongs = [&](const tool_call_chunk& c) {
@@ -99,8 +100,10 @@ std::vector<tool_call_chunk>::iterator find_call(std::vector<tool_call_chunk>& i
   };
   if (!has_index(piece))
     return in.end();
-  if (!is_sorted || !piece.index.is_int64())
-    return std::find_if(in.begin(), in.end(), belongs);
+  if (!is_sorted || !piece.index.is_int64()) {
+    const auto found = std::find_if(in.rbegin(), in.rend(), belongs);
+    return found == in.rend() ? in.end() : std::prev(found.base());
+  }
   const auto at = std::ranges::lower_bound(in, piece.index.get_int64(), {},
                                            [](const auto& c) { return c.index.get_int64(); });
   return at != in.end() && belongs(*at) ? at : in.end();

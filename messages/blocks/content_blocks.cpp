@@ -8,6 +8,9 @@
 #include <superstep/messages/message_json.hpp>
 
 #include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace superstep {
@@ -31,17 +34,17 @@ bool is_chat_completion(const message& m) {
   return !m.blocks && provider_of(m) == "openai";
 }
 
-/// Appends the tool calls that no block represents yet.
+/// Appends the tool calls that no block of the content represents. Calls are not compared with each
+/// other, because some servers give several calls the same id.
 void add_calls(json::array& into, const message& m) {
-  for (const auto& call : m.tool_calls) {
-    const auto is_there = [&](const json::value& block) {
-      const auto* object = block.if_object();
-      return object && is_one_of(type_of(*object), {"tool_call", "tool_call_chunk"}) &&
-             text_in(*object, "id") == call.id;
-    };
-    if (call.id.empty() ? is_chat_completion(m) : std::none_of(into.begin(), into.end(), is_there))
+  auto known = std::set<std::string, std::less<>>{};
+  for (const auto& element : into)
+    if (const auto* block = element.if_object();
+        block && is_one_of(type_of(*block), {"tool_call", "tool_call_chunk"}))
+      known.emplace(text_in(*block, "id"));
+  for (const auto& call : m.tool_calls)
+    if (call.id.empty() ? is_chat_completion(m) : !known.contains(call.id))
       into.push_back(call_block(call));
-  }
 }
 
 /// Inserts a block with the reasoning text that a server sent separately from the content, unless

@@ -76,6 +76,20 @@ BOOST_AUTO_TEST_CASE(tool_call_chunks_are_joined_by_index) {
   BOOST_TEST(m.tool_calls[1].id == "c2");
 }
 
+BOOST_AUTO_TEST_CASE(piece_without_id_belongs_to_latest_call_of_index) {
+  auto sum = ai_chunk("");
+  for (const auto* id : {"c1", "c2"}) {
+    auto begun = ai_chunk("");
+    begun.call_chunks = {{"f", "", id, 0}};
+    append(sum, begun).value();
+    append(sum, call_piece(R"({"id":")" + std::string{id} + "\"}", 0)).value();
+  }
+  const auto m = to_message(sum);
+  BOOST_REQUIRE(m.tool_calls.size() == 2U);
+  for (const auto& call : m.tool_calls)
+    BOOST_TEST(call.args.at("id").as_string() == call.id);
+}
+
 BOOST_AUTO_TEST_CASE(read_calls_parses_incomplete_arguments) {
   auto sum = ai_chunk("");
   sum.call_chunks = {{"f", R"({"city": "Seo)", "c1", 0}};
