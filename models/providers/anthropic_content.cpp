@@ -159,9 +159,10 @@ json::object own_form(const json::object& block, const message& m) {
     return own_server_call(block);
   if (type == "server_tool_result" && is_own)
     return own_server_result(block);
-  if (type == "non_standard" && is_own)
-    if (const auto* value = object_in(block, "value"))
-      return *value;
+  if (type == "non_standard") {
+    const auto* value = object_in(block, "value");
+    return value && (is_own || type_of(*value) == "refusal") ? *value : json::object{};
+  }
   return block;
 }
 
@@ -171,7 +172,7 @@ public:
   explicit content_writer(const message& m) : m_{m} {}
 
   result<json::array> write() {
-    if (!m_.blocks && (!m_.content.empty() || m_.type != message_type::ai))
+    if (!m_.blocks && (!is_blank(m_.content) || m_.type != message_type::ai))
       blocks_.push_back(json::object{{"type", "text"}, {"text", m_.content}});
     if (m_.blocks)
       for (const auto& element : *m_.blocks)
@@ -193,13 +194,18 @@ private:
     return add_block(standard ? own_form(*given, m_) : *given);
   }
 
-  /// Adds one block. Reasoning of other providers is dropped, because Anthropic requires its own
-  /// signature.
+  /// Adds one block. Blocks that belong to other providers are dropped. Reasoning is one of them,
+  /// because Anthropic requires its own signature.
   result<> add_block(const json::object& block) {
     const auto type = type_of(block);
     const auto from_elsewhere = m_.type != message_type::ai || provider_of(m_) != "anthropic";
     if (block.empty() || (from_elsewhere && is_one_of(type, {"reasoning", "function_call"})))
       return {};
+    if (m_.type == message_type::ai && from_elsewhere && !provider_of(m_).empty() &&
+        is_of_server_tool(type))
+      return {};
+    if (type == "refusal")
+      return add_block({{"type", "text"}, {"text", text_in(block, "refusal")}});
     if (is_one_of(type, {"image_url", "input_audio"}) || is_data_block(block) ||
         (type == "file" && object_in(block, "file")))
       return add_data(block);
@@ -207,7 +213,7 @@ private:
       return add_tool_use(block);
     if (type == "tool_result")
       return add_tool_result(block);
-    if (type == "text" && text_in(block, "text").find_first_not_of(" \t\r\n") == std::string::npos)
+    if (type == "text" && is_blank(text_in(block, "text")))
       return {}; // the API rejects empty text
     blocks_.push_back(known_members(block).value_or(block));
     return {};

@@ -26,7 +26,7 @@ json::array as_blocks(json::value content) {
   if (content.is_array())
     return std::move(content.get_array());
   auto blocks = json::array{};
-  if (content.as_string().find_first_not_of(" \t\r\n") != json::string::npos)
+  if (!is_blank(content.as_string()))
     blocks.push_back(json::object{{"type", "text"}, {"text", std::move(content)}});
   return blocks;
 }
@@ -79,7 +79,8 @@ result<json::value> content_of(const message& m) {
     return tool_result_of(m);
   const auto has_calls = !m.tool_calls.empty() || !m.invalid_tool_calls.empty();
   if (!m.blocks && !(m.type == message_type::ai && has_calls))
-    return json::value(m.content);
+    return json::value(m.type == message_type::ai && is_blank(m.content) ? std::string{}
+                                                                         : m.content);
   auto blocks = anthropic_blocks(m);
   if (!blocks)
     return std::move(blocks).error();

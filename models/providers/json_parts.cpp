@@ -105,6 +105,18 @@ result<token_usage> not_reported(token_usage all, optional_box<token_usage>& rep
   return added;
 }
 
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+bool is_of_server_tool(std::string_view type) {
+  if (type.ends_with("_call"))
+    return !is_one_of(type, {"tool_call", "invalid_tool_call", "function_call"});
+  return type.ends_with("_tool_result") ||
+         is_one_of(type, {"server_tool_use", "mcp_tool_use", "server_tool_call_chunk",
+                          "server_tool_result", "mcp_list_tools", "mcp_approval_request"});
+}
+
 bool is_standard(const message& m) {
   return text_in(m.response_metadata, "output_version") == "v1";
 }

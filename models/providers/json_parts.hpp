@@ -59,6 +59,12 @@ void put_as(object_box& into, std::string_view name, const json::object& from,
 
 /// Whether the message's content has the standard form (response_metadata.output_version is "v1").
 [[nodiscard]] bool is_standard(const message& m);
+/// Whether a text has only white space.
+[[nodiscard]] bool is_blank(std::string_view text);
+
+/// Whether a block of this type is the call or the result of a tool that a provider runs, in the
+/// form of Anthropic, of the Responses API, or in standard form.
+[[nodiscard]] bool is_of_server_tool(std::string_view type);
 /// Returns response_metadata.model_provider; "" if it is missing.
 [[nodiscard]] std::string_view provider_of(const message& m);
 

@@ -75,7 +75,13 @@ private:
       (text_ += '\n') += value ? python_text_of(*value) : "";
       return {};
     }
-    // Tool calls are sent separately. Reasoning of other models is dropped.
+    if (type == "refusal") {
+      (text_ += '\n') += text_in(block, "refusal");
+      return {};
+    }
+    // Tool calls are sent separately. Reasoning and tools of other providers are dropped.
+    if (m_.type == message_type::ai && is_of_server_tool(type))
+      return {};
     if (m_.type == message_type::ai &&
         is_one_of(type, {"thinking", "redacted_thinking", "reasoning", "reasoning_content",
                          "function_call", "tool_call", "tool_call_chunk", "invalid_tool_call",
@@ -241,8 +247,7 @@ chunk_result line_reader::read(const json::object& line) {
   m.content = text_in(from, "content");
   const auto* done = line.if_contains("done");
   const auto is_done = done && *done == true;
-  if (is_done && text_in(line, "done_reason") == "load" &&
-      m.content.find_first_not_of(" \t\r\n") == std::string::npos)
+  if (is_done && text_in(line, "done_reason") == "load" && is_blank(m.content))
     return std::optional<message_chunk>{}; // reports that the model was loaded, without an answer
   if (with_reasoning_)
     put_as(m.additional_kwargs, "reasoning_content", from, "thinking");

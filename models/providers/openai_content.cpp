@@ -36,7 +36,8 @@ bool is_left_out(const json::object& block, const message& m, openai_api api) {
     return is_answer && is_left_out_of_items(block);
   return is_one_of(type, {"function_call", "code_interpreter_call"}) ||
          (m.type != message_type::tool && type == "reasoning") ||
-         (is_answer && is_one_of(type, {"tool_call", "invalid_tool_call"}));
+         (is_answer && (is_one_of(type, {"tool_call", "invalid_tool_call", "non_standard"}) ||
+                        is_of_server_tool(type)));
 }
 
 /// Whether only the type and text of a text block are sent. The API rejects ids and citations in AI
@@ -79,6 +80,8 @@ result<> add_block(json::array& into, const json::object& block, const message& 
           json::object{{"type", "image_url"}, {"image_url", json::object{{"url", url}}}});
   } else if (type == "text" && has_text_only(m, api) && block.contains("text")) {
     into.push_back(only(block, {"type", "text"}));
+  } else if (type == "refusal" && api == openai_api::chat_completions) {
+    into.push_back(only(block, {"type", "refusal"}));
   } else if (type == "file" && object_in(block, "file")) {
     into.push_back(named_file(block));
   } else {

@@ -139,6 +139,17 @@ json::object server_call(const json::object& block, const json::array& all) {
   return out;
 }
 
+/// Whether a standard block of another provider must be dropped: reasoning, because the API
+/// requires the id of its own item, and tools that the provider ran.
+bool is_foreign(const json::object& block, const message& m) {
+  const auto provider = provider_of(m);
+  if (m.type != message_type::ai || !is_standard(m))
+    return false;
+  if (type_of(block) == "reasoning")
+    return !member(block, "id");
+  return !provider.empty() && provider != "openai" && type_of(block) == "server_tool_call";
+}
+
 /// Renames the member of a file citation that contains its position. Does nothing for other
 /// annotations.
 void rename(json::object& annotation, std::string_view from, std::string_view to) {
@@ -170,6 +181,8 @@ json::array responses_blocks(const json::array& standard, const message& m) {
       continue;
     }
     const auto type = type_of(*block);
+    if (is_foreign(*block, m))
+      continue;
     if (type == "text")
       out.push_back(text_block(*block));
     else if (type == "tool_call")

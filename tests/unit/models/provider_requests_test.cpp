@@ -84,6 +84,69 @@ BOOST_AUTO_TEST_CASE(chat_completions_content_is_never_an_empty_list) {
     BOOST_TEST(content_sent(provider_api::openai_chat, answer_in_blocks(blocks)) == "");
 }
 
+BOOST_AUTO_TEST_CASE(blank_answer_is_not_sent_to_anthropic) {
+  for (const auto* text : {"", "\n\n", " \t"}) {
+    BOOST_TEST(sent(provider_api::anthropic, ai_message(text)).at("messages").as_array().size() ==
+               1U);
+    const auto content = content_sent(provider_api::anthropic, ai_message(text, {{"c", "f", {}}}));
+    BOOST_TEST(content.as_array().size() == 1U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(server_tools_of_other_providers_are_not_sent) {
+  const auto text = json::object{{"type", "text"}, {"text", "a"}};
+  const auto answers = std::array{
+      answer_in_blocks(R"([{"type":"server_tool_use","id":"s","name":"web_search","input":{}},)"
+                       R"({"type":"web_search_tool_result","tool_use_id":"s","content":[]},)"
+                       R"({"type":"text","text":"a"}])",
+                       R"({"model_provider":"anthropic"})"),
+      answer_in_blocks(R"([{"type":"web_search_call","id":"w","status":"completed"},)"
+                       R"({"type":"text","text":"a"}])",
+                       R"({"model_provider":"openai"})"),
+      answer_in_blocks(R"([{"type":"server_tool_call","id":"s","name":"web_search","args":{}},)"
+                       R"({"type":"server_tool_result","tool_call_id":"s","status":"success"},)"
+                       R"({"type":"text","text":"a"}])",
+                       R"({"model_provider":"other","output_version":"v1"})")};
+  for (const auto& answer : answers) {
+    BOOST_TEST(content_sent(provider_api::openai_chat, answer) == json::array{text});
+    BOOST_TEST(content_sent(provider_api::ollama, answer) == "\na");
+    if (answer.response_metadata.at("model_provider") != "anthropic")
+      BOOST_TEST(content_sent(provider_api::anthropic, answer) == json::array{text});
+    const auto input = sent(provider_api::openai_responses, answer).at("input").as_array();
+    if (answer.response_metadata.at("model_provider") != "openai")
+      BOOST_TEST(input.size() == 2U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(non_standard_blocks_of_other_providers_are_not_sent) {
+  const auto answer = answer_in_blocks(
+      R"([{"type":"non_standard","value":{"type":"x"}},{"type":"text","text":"a"}])",
+      R"({"model_provider":"other","output_version":"v1"})");
+  for (const auto api : {provider_api::openai_chat, provider_api::anthropic})
+    BOOST_TEST(content_sent(api, answer).as_array().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(reasoning_without_id_is_not_sent_to_responses) {
+  const auto input_of = [](std::string_view reasoning) {
+    return sent(provider_api::openai_responses,
+                answer_in_blocks('[' + std::string{reasoning} + R"(,{"type":"text","text":"a"}])",
+                                 R"({"model_provider":"openai","output_version":"v1"})"))
+        .at("input")
+        .as_array();
+  };
+  BOOST_TEST(input_of(R"({"type":"reasoning","reasoning":"t"})").size() == 2U);
+  BOOST_TEST(input_of(R"({"type":"reasoning","reasoning":"t","id":"r"})").size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(refusal_of_responses_is_sent_to_all_providers) {
+  const auto refusal = json::value{{"type", "refusal"}, {"refusal", "no"}};
+  const auto answer =
+      answer_in_blocks(R"([{"type":"refusal","refusal":"no","id":"m","index":0}])", "{}");
+  BOOST_TEST(content_sent(provider_api::openai_chat, answer).at(0) == refusal);
+  BOOST_TEST(content_sent(provider_api::anthropic, answer).at(0).at("text") == "no");
+  BOOST_TEST(content_sent(provider_api::ollama, answer) == "\nno");
+}
+
 BOOST_AUTO_TEST_CASE(call_also_contained_in_content_is_sent_once) {
   auto m = answer_in_blocks(R"([{"type":"tool_use","id":"a","name":"f","input":{}}])");
   m.tool_calls.push_back({"a", "f", {}});
