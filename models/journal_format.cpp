@@ -56,6 +56,12 @@ result<> read_chunks(journal_entry& into, const json::array& from) {
     auto piece = chunk_from_json(pair->back());
     if (!piece)
       return std::move(piece).error();
+    // chunk_from_json() parses the calls. The recorded piece had only those that were written.
+    const auto& written = pair->back().get_object();
+    if (!written.contains("tool_calls"))
+      piece->part.tool_calls.clear();
+    if (!written.contains("invalid_tool_calls"))
+      piece->part.invalid_tool_calls.clear();
     into.chunks.emplace_back(pair->front().to_number<double>(), *std::move(piece));
   }
   return {};

@@ -2,6 +2,7 @@
 // Recording and replaying of answers, and damaged or foreign journal files.
 #include "models/journal_format.hpp"
 #include "models/scripted_answers.hpp"
+#include "models/whole_chunk.hpp"
 
 #include <superstep/base/await.hpp>
 #include <superstep/models/chat_model.hpp>
@@ -338,6 +339,19 @@ BOOST_AUTO_TEST_CASE(recorded_stream_is_replayed_chunk_by_chunk) {
   BOOST_TEST(sync_wait(ask(replay(file.path), "?", hear)).has_value());
   BOOST_TEST((heard == first));
   BOOST_TEST(heard.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(recorded_pieces_of_calls_are_read_unchanged) {
+  auto entry = models::journal_entry{};
+  auto piece = message_chunk{};
+  piece.part.type = message_type::ai;
+  for (const auto* args : {"", R"({"n":)", "1}"}) {
+    piece.call_chunks = {{std::nullopt, args, std::nullopt, 0}};
+    entry.chunks.emplace_back(1.0, piece);
+  }
+  entry.chunks.emplace_back(2.0, models::whole_chunk(ai_message("a", {{"c", "f", {}}})));
+  entry.answer = ai_message("a");
+  BOOST_TEST((models::read_line(models::to_line(entry)).value().chunks == entry.chunks));
 }
 
 BOOST_AUTO_TEST_CASE(replay_ignores_only_an_incomplete_last_line) {
