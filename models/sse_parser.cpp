@@ -46,6 +46,10 @@ void sse_parser::end_line(std::vector<std::string>& events) {
     if (std::exchange(has_data_, true))
       data_ += '\n';
     data_ += value;
+  } else if (constexpr auto error_field = std::string_view{"error:"};
+             line.starts_with(error_field)) {
+    // llama.cpp's server then sends [DONE], as if the answer were complete.
+    events.push_back("{\"error\":" + std::string{line.substr(error_field.size())} + '}');
   }
   line_.clear();
 }

@@ -13,6 +13,9 @@ namespace superstep::models {
 /// Splits a stream of server-sent events. The bytes may be split anywhere, even between CR and LF.
 /// Event names, ids, comments and an incomplete event at the end are ignored.
 ///
+/// llama.cpp's server reports errors in a field `error`, which is not part of the standard. Its
+/// value becomes the event `{"error":value}`.
+///
 /// Source: WHATWG HTML Living Standard, section 9.2
 /// (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 class sse_parser {

@@ -54,6 +54,17 @@ BOOST_AUTO_TEST_CASE(error_after_half_of_the_answer_fails_the_stream) {
   BOOST_TEST((silent.why.next == next_step::try_again));
 }
 
+BOOST_AUTO_TEST_CASE(error_field_of_llama_cpp_fails_the_stream) {
+  auto answer = make_stream();
+  BOOST_TEST(!answer.feed(event(half)));
+  const auto wrong =
+      answer.feed("error: {\"code\":400,\"message\":\"the request exceeds the context\","
+                  "\"type\":\"exceed_context_size_error\"}\n\ndata: [DONE]\n\n");
+  BOOST_REQUIRE(wrong);
+  BOOST_TEST((wrong->why.kind == model_errc::bad_request));
+  BOOST_TEST(wrong->text.find("exceeds the context") != std::string::npos, wrong->text);
+}
+
 BOOST_AUTO_TEST_CASE(error_of_a_choice_fails_the_answer) {
   const auto judged = [](std::string_view body) {
     return judge_answer(read_answer(chat, body).error().code).next;

@@ -46,6 +46,15 @@ BOOST_AUTO_TEST_CASE(sse_events_do_not_depend_on_chunk_boundaries) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(error_field_becomes_an_event) {
+  auto parser = sse_parser{1000};
+  auto events = std::vector<std::string>{};
+  BOOST_TEST(
+      parser.feed("error: {\"code\":500}\n\nerrors: 1\n\ndata: [DONE]\n\n", events).has_value());
+  const auto both = std::vector<std::string>{R"({"error": {"code":500}})", "[DONE]"};
+  BOOST_TEST(events == both, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(oversized_sse_event_is_rejected) {
   auto parser = sse_parser{10};
   auto events = std::vector<std::string>{};
