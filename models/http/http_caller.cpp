@@ -104,13 +104,15 @@ bool is_unclear(std::string_view type) {
   return essence.empty() || essence == "text/plain" || essence == "application/octet-stream";
 }
 
-/// Whether an answer of unclear type, of which this is the beginning, is a stream of events.
-bool begins_with_event(std::string_view text) {
+/// Whether an answer that begins like this is a stream of events, and not JSON or HTML. An empty
+/// beginning belongs to a stream if the answer is labelled as one.
+bool begins_with_event(std::string_view text, bool is_labelled) {
   if (text.starts_with("\xEF\xBB\xBF"))
     text.remove_prefix(3);
   const auto at = text.find_first_not_of(" \t\r\n");
-  return at != std::string_view::npos &&
-         std::string_view{"{[<"}.find(text[at]) == std::string_view::npos;
+  return at == std::string_view::npos
+             ? is_labelled
+             : std::string_view{"{[<"}.find(text[at]) == std::string_view::npos;
 }
 
 /// Returns the text for an error status: the message of the server, or the target of a redirect.
@@ -200,14 +202,15 @@ task<attempt> http_caller::ask(const wire_request& asked, const chunk_handler& o
   const auto has_answer = is_success(stream.head().status);
   auto streams = has_answer && is_stream(api_, type);
   auto first = std::string{};
-  if (has_answer && !streams && asked.is_streamed && is_unclear(type) &&
-      api_ != provider_api::ollama) {
+  // Some servers do not label streams, and others label an error as a stream.
+  if (has_answer && api_ != provider_api::ollama &&
+      (streams || (asked.is_streamed && is_unclear(type)))) {
     auto beginning = stream.next();
     auto piece = co_await beginning;
     if (!piece)
       co_return broken(piece.error());
     first = std::move(*piece).value_or("");
-    streams = begins_with_event(first);
+    streams = begins_with_event(first, streams);
   }
   auto reading = streams ? read_events(stream, asked, on_chunk, std::move(first))
                          : read_whole(stream, on_chunk, std::move(first));

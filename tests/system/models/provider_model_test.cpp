@@ -197,6 +197,18 @@ BOOST_AUTO_TEST_CASE(calls_to_failing_server_end_after_all_attempts) {
   BOOST_TEST((cut.error().code == make_error_code(model_errc::unreachable)));
 }
 
+BOOST_AUTO_TEST_CASE(json_labelled_as_stream_is_read) {
+  const auto said = [](const std::string& body) {
+    return ask_server_that_says("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + body,
+                                true);
+  };
+  const auto refused = said(R"({"error":{"message":"no such key","code":"invalid_api_key"}})");
+  BOOST_TEST((refused.error().code == make_error_code(model_errc::unauthorized)));
+  BOOST_TEST(refused.error().text.find("no such key") != std::string::npos, refused.error().text);
+  const auto answer = said(R"({"choices":[{"message":{"role":"assistant","content":"a"}}]})");
+  BOOST_TEST(answer->content == "a");
+}
+
 BOOST_AUTO_TEST_CASE(error_names_unreachable_server_only_once) {
   auto io = io_runtime{};
   auto options = provider_model_options{};
