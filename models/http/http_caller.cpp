@@ -129,13 +129,20 @@ std::string status_text(const http_response& head, const server_fault& said) {
                      head.status, excerpt(address, url_max));
 }
 
+/// Names a content encoding that was not offered; empty if there is none.
+std::string coding_label(const http_response& head) {
+  const auto* coding = find_header(head.headers, "content-encoding");
+  const auto is_known = coding == nullptr || equal_any_case(*coding, "gzip") ||
+                        equal_any_case(*coding, "x-gzip") || equal_any_case(*coding, "identity");
+  return is_known ? std::string{}
+                  : fmt::format(" (its content encoding is \"{}\", but only gzip was offered)",
+                                std::string_view{*coding}.substr(0, media_type_max));
+}
+
 /// Returns what the headers say about an answer that is not JSON; empty if they label it as JSON.
 std::string label_of(const http_response& head) {
-  const auto* coding = find_header(head.headers, "content-encoding");
-  if (coding != nullptr && !equal_any_case(*coding, "gzip") && !equal_any_case(*coding, "x-gzip") &&
-      !equal_any_case(*coding, "identity"))
-    return fmt::format(" (its content encoding is \"{}\", but only gzip was offered)",
-                       std::string_view{*coding}.substr(0, media_type_max));
+  if (auto coding = coding_label(head); !coding.empty())
+    return coding;
   const auto type = media_type(head);
   if (type.empty())
     return " (it has no content type)";
@@ -256,7 +263,8 @@ task<attempt> http_caller::read_events(http_stream& stream, const wire_request& 
     wrong = fault{{model_errc::unreachable, next_step::try_again, false},
                   "the stream ended in the middle of the answer"};
   const auto has_told = answer.has_told();
-  auto out = wrong ? failed(wrong->why, wrong->text) : answered(answer.finish());
+  auto out = wrong ? failed(wrong->why, wrong->text + coding_label(stream.head()))
+                   : answered(answer.finish());
   if (!out.answer && has_told)
     out.why.next = next_step::give_up; // pieces were passed to the caller and cannot be withdrawn
   co_return out;

@@ -209,6 +209,14 @@ BOOST_AUTO_TEST_CASE(json_labelled_as_stream_is_read) {
   BOOST_TEST(answer->content == "a");
 }
 
+BOOST_AUTO_TEST_CASE(error_of_stream_names_encoding_that_was_not_offered) {
+  const auto broken = ask_server_that_says(
+      reply("200 OK", "\x0b\x02", "Content-Type: text/event-stream\r\nContent-Encoding: br\r\n"),
+      true);
+  BOOST_TEST(broken.error().text.find("content encoding is \"br\"") != std::string::npos,
+             broken.error().text);
+}
+
 BOOST_AUTO_TEST_CASE(error_names_unreachable_server_only_once) {
   auto io = io_runtime{};
   auto options = provider_model_options{};
