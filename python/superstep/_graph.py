@@ -453,21 +453,24 @@ def add_messages(old: Any, new: Any) -> list[Any]:
     from ._agents import messages_of
 
     merged: list[Any] = list(old or [])
-    places = {_id_of(m): i for i, m in enumerate(merged) if _id_of(m)}
-    removed: set[int] = set()
+    items: list[Any] = []
     for message in messages_of(new):
         item = {"role": "user", "content": message} if isinstance(message, str) else message
         if isinstance(item, list):
             item = {"role": item[0], "content": item[1]}
+        if item.get("id") == "__remove_all__" and _removes(item):
+            merged, items = [], []
+        else:
+            items.append(item)
+    places = {_id_of(m): i for i, m in enumerate(merged) if _id_of(m)}
+    removed: set[int] = set()
+    for item in items:
         name = item.get("id")
         at = places.get(name)
-        if "remove" in (item.get("type"), item.get("role")):
-            if name == "__remove_all__":
-                merged, places, removed = [], {}, set()
-            elif at is None:
+        if _removes(item):
+            if at is None:
                 raise ValueError(f"no message with the id {name!r} can be removed")
-            else:
-                removed.add(at)
+            removed.add(at)
         elif at is not None:
             merged[at] = item
             removed.discard(at)
@@ -476,6 +479,10 @@ def add_messages(old: Any, new: Any) -> list[Any]:
                 places[name] = len(merged)
             merged.append(item)
     return [message for i, message in enumerate(merged) if i not in removed]
+
+
+def _removes(message: Any) -> bool:
+    return "remove" in (message.get("type"), message.get("role"))
 
 
 def _id_of(message: Any) -> Any:

@@ -28,6 +28,12 @@ def test_remove_all_keeps_what_follows() -> None:
     assert ss.add_messages([A], ["x", RemoveMessage(id="__remove_all__"), B]) == [B]
 
 
+def test_remove_all_ignores_what_precedes() -> None:
+    everything = RemoveMessage(id="__remove_all__")
+    assert ss.add_messages([A], [RemoveMessage(id="unknown"), everything, B]) == [B]
+    assert ss.add_messages([A], [B, everything, "x", everything]) == []
+
+
 def test_message_objects_are_replaced_by_id() -> None:
     assert contents(ss.add_messages([HumanMessage("a", id="1")], [HumanMessage("b", id="1")])) == ["b"]
 
