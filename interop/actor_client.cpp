@@ -6,6 +6,7 @@
 #include "base/visible_text.hpp"
 #include "reply_port.hpp"
 
+#include <superstep/actors/caf.hpp>
 #include <superstep/base/detail/assert.hpp>
 
 #include <caf/actor_config.hpp>
@@ -151,11 +152,15 @@ bool reply_port::is_alive() const {
 }
 
 std::string reply_port::target_in_text() const {
-  return "actor " + to_string(target_);
+  const auto is_local = target_->node() == home_system().node();
+  return "actor " + (is_local ? std::to_string(target_->id()) : to_string(target_));
 }
 
 std::string reply_port::text_of(const caf::error& e) const {
-  return e ? home_system().render(e) : std::string{"normal"};
+  if (!e)
+    return "normal";
+  auto text = superstep::text_of(e); // the error of a graph actor
+  return text.empty() ? home_system().render(e) : text;
 }
 
 port_owner::port_owner(caf::strong_actor_ptr target) {
@@ -198,7 +203,7 @@ task<void> time_out_at(executor::time_point when, completer<reply> done) {
   case actor_errc::refused:
   case actor_errc::unexpected_answer:
   case actor_errc::interrupted:
-    text += " answered with the error " + port.text_of(r.reason);
+    text += " answered with the error: " + port.text_of(r.reason);
     break;
   }
   throw actor_error{*r.failed, std::move(text), r.reason};

@@ -2,6 +2,7 @@
 // Graphs as CAF actors: the link between an actor and its engine, and the conversion of errors.
 #include "actors/engine_access.hpp"
 #include "actors/user_code.hpp"
+#include "base/visible_text.hpp"
 
 #include <superstep/interop/graph_actor.hpp>
 
@@ -80,9 +81,16 @@ caf::error make_error(actor_errc code) {
   return {static_cast<std::uint8_t>(code), caf::atom("ss_actor")};
 }
 
-caf::error detail::error_of_text() {
-  return caf_error_of(
-      failed(errc::parse_failed, "the input of the graph must be the text of a JSON object"));
+json::object detail::object_of_text(const std::string& text) {
+  constexpr auto shown_max = std::size_t{80};
+  const auto what = std::string{"the input of the graph must be the text of a JSON object: "};
+  auto parsed = parse_json(text);
+  if (!parsed)
+    throw graph_error{failed(parsed.error().code, what + parsed.error().text)};
+  if (!parsed->is_object())
+    throw graph_error{
+        failed(errc::parse_failed, what + ("got " + one_line(to_text(*parsed), shown_max)))};
+  return std::move(parsed->get_object());
 }
 
 detail::raw_result detail::result_of_exit() {

@@ -18,8 +18,8 @@ public:
   [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
   [[nodiscard]] bool uses_environment() const noexcept override { return false; }
   [[nodiscard]] task<tool_output> run(const tool_call& call, const tool_context&) const override {
-    auto asking = detail::actor_tool_answer(
-        actor_.request<std::string>(options_, std::string{json::serialize(call.args)}));
+    auto asking =
+        detail::actor_tool_answer(actor_.request<std::string>(options_, to_text(call.args)));
     auto out = tool_output{};
     out.content = co_await asking;
     co_return out;

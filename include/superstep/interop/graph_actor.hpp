@@ -130,8 +130,8 @@ struct run_end {
   std::shared_ptr<raw_result> result;
 };
 
-/// Returns the error for an input that is not the text of a JSON object.
-[[nodiscard]] caf::error error_of_text();
+/// Parses the input of a JSON graph. Throws graph_error if it is not the text of a JSON object.
+[[nodiscard]] json::object object_of_text(const std::string& text);
 /// Returns the result of a run whose actor has ended.
 [[nodiscard]] raw_result result_of_exit();
 /// Returns the error of a result that has no final state; none if the run finished.
@@ -178,7 +178,7 @@ public:
       return common.or_else([this](const std::string& text) { return run_text(text); });
     else if constexpr (caf::is_serializable_or_whitelisted<State>::value)
       return common.or_else([this](const State& input) -> caf::result<State> {
-        return run_plain<State>(graph_call<State>{input},
+        return run_plain<State>([&] { return graph_call<State>{input}; },
                                 [](State&& last) { return std::move(last); });
       });
     else
@@ -201,25 +201,26 @@ private:
 
   /// Runs a JSON graph whose input and last state are JSON text.
   caf::result<std::string> run_text(const std::string& text) {
-    auto failed = boost::system::error_code{};
-    auto input = json::parse(text, failed);
-    if (failed || !input.is_object())
-      return error_of_text();
-    return run_plain<std::string>(graph_call<State>{std::move(input.get_object())},
-                                  [](State&& last) { return std::string{json::serialize(last)}; });
+    return run_plain<std::string>([&] { return graph_call<State>{object_of_text(text)}; },
+                                  [](State&& last) { return to_text(last); });
   }
   /// Runs the graph and answers with a value that is made of its last state.
-  template <class Answer, class Convert>
-  caf::result<Answer> run_plain(const graph_call<State>& call, Convert convert) {
+  /// @param make_call returns the graph_call. If it throws, only this request fails.
+  template <class Answer, class MakeCall, class Convert>
+  caf::result<Answer> run_plain(MakeCall make_call, Convert convert) {
     auto promise = make_response_promise<Answer>();
-    start(call, promise, [this, promise, convert](raw_result&& raw) mutable {
-      if (auto why = error_of(raw, true))
-        promise.deliver(std::move(*why));
-      else
-        deliver(promise, [&] {
-          return convert(std::move(typed_result(adapter_of(graph_), std::move(raw)).state));
-        });
-    });
+    try {
+      start(make_call(), promise, [this, promise, convert](raw_result&& raw) mutable {
+        if (auto why = error_of(raw, true))
+          promise.deliver(std::move(*why));
+        else
+          deliver(promise, [&] {
+            return convert(std::move(typed_result(adapter_of(graph_), std::move(raw)).state));
+          });
+      });
+    } catch (...) { // of make_call; start() answers its own failures
+      promise.deliver(caf_error_of_exception("reading the input of the run"));
+    }
     return promise;
   }
   /// Delivers what `make` returns. It calls user code, such as a copy of the state. If that throws,

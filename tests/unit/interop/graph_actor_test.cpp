@@ -94,6 +94,30 @@ BOOST_AUTO_TEST_CASE(json_graph_takes_and_returns_text) {
   BOOST_TEST(ss::text_of(std::get<1>(refused)).find("JSON object") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(text_for_json_graph_is_read_as_other_json) {
+  auto system = peer_system{};
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::json_graph{};
+  g.channel("v").add("same", [](const ss::json::value& state) { return state; });
+  g.edge("__start__", "same");
+  const auto graph = ss::spawn_graph(system, e, g.compile());
+  const auto sent = [&](const std::string& text) { return ask<std::string>(system, graph, text); };
+  const auto deep = R"({"v":)" + std::string(100, '[') + "1.0" + std::string(100, ']') + '}';
+  const auto got = sent(deep);
+  BOOST_TEST_REQUIRE(got.index() == 0U);
+  BOOST_TEST(std::get<0>(got) == deep);
+  for (const auto& [text, reason] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"v":1,"v":2})", "appears twice"},
+           {R"({"v":123456789012345678901234567890})", "out of range"},
+           {R"({"v":1)", "byte 6"},
+           {"[1]", "got [1]"}}) {
+    const auto refused = sent(text);
+    BOOST_TEST_REQUIRE(refused.index() == 1U);
+    const auto why = ss::text_of(std::get<1>(refused));
+    BOOST_TEST(why.find(reason) != std::string::npos, why);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(failed_run_is_answered_with_error) {
   auto system = peer_system{};
   auto e = ss::engine{{.workers = 1}};

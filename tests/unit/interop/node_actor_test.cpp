@@ -3,12 +3,15 @@
 #include "peers.hpp"
 
 #include <superstep/interop/actor_client.hpp>
+#include <superstep/interop/graph_actor.hpp>
+#include <superstep/runtime/json_graph.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <stdexcept>
 
 using namespace testing;
 using namespace std::chrono_literals;
@@ -102,6 +105,28 @@ BOOST_AUTO_TEST_CASE(retry_policy_sees_end_of_actor) {
   BOOST_TEST(seen.size() == 3U);
   for (const auto& code : seen)
     BOOST_TEST((code == ss::actor_errc::down));
+}
+
+BOOST_AUTO_TEST_CASE(failure_of_graph_actor_is_shown_as_text) {
+  auto system = peer_system{};
+  auto e = ss::engine{{.workers = 1}};
+  auto inner = ss::json_graph{};
+  inner.channel("n").add("fail",
+                         [](const ss::json::value&) { throw std::runtime_error{"no luck"}; });
+  inner.edge("__start__", "fail");
+  const auto handle = ss::spawn_graph(system, e, inner.compile());
+  auto g = ss::graph<numbers>{};
+  g.add("ask",
+        ss::node_actor(
+            handle, [](const numbers&) { return std::string{"{}"}; }, [](const std::string&) {}));
+  g.edge(ss::start, "ask");
+  const auto result = e.try_invoke(g.compile(), numbers{});
+  BOOST_TEST_REQUIRE(result.error.has_value());
+  const auto& text = result.error->text;
+  BOOST_TEST(text.find("answered with the error: node 'fail'") != std::string::npos, text);
+  BOOST_TEST(text.find("no luck") != std::string::npos, text);
+  BOOST_TEST(text.find("ss_graph") == std::string::npos, text);
+  BOOST_TEST(text.find("invalid-node") == std::string::npos, text);
 }
 
 BOOST_AUTO_TEST_CASE(timeout_of_node_abandons_request) {
