@@ -5,6 +5,7 @@
 #include "run_mail.hpp"
 
 #include "lane.hpp"
+#include "runtime/json_layout.hpp"
 #include "user_code.hpp"
 
 #include <superstep/actors/caf.hpp>
@@ -155,38 +156,40 @@ void pass(const value& written, const completer<result<value>>& done) {
   return static_cast<std::uint32_t>(found - all.begin());
 }
 
-/// Reads a value that is JSON text, in the form in which checkpoints store it.
-[[nodiscard]] result<value> value_of_text(const channel& c, const std::string& text) {
+/// Reads a write to a channel from JSON text: in the form of an update of a JSON graph, or in that
+/// in which checkpoints store the value.
+[[nodiscard]] result<write> write_of_text(const run& r, std::uint32_t number,
+                                          const std::string& text) {
+  const auto& c = *r.table().channels()[number];
   const auto where = "write to channel '" + c.name() + '\'';
   const auto* form = c.written_form();
   if (form == nullptr)
-    return refused<value>(graph_errc::invalid_update,
+    return refused<write>(graph_errc::invalid_update,
                           where + ": its values have no JSON form; send a run_write");
-  const auto parsed = parse_json(text);
+  auto parsed = parse_json(text);
   if (!parsed)
-    return refused<value>(graph_errc::invalid_update,
-                          where + ": not valid JSON: " + parsed.error().text);
-  return form->read(*parsed, where);
+    return refused<write>(graph_errc::invalid_update, where + ": " + parsed.error().text);
+  if (r.table().json())
+    return r.table().json()->write_of(number, std::move(*parsed));
+  auto read = form->read(*parsed, where);
+  if (!read)
+    return refused<write>(std::move(read.error()));
+  return write{number, false, std::move(*read)};
 }
 
 [[nodiscard]] result<write> write_of_message(const run& r, const caf::type_erased_tuple& content) {
-  auto is_text = is_json_write(content);
+  const auto is_text = is_json_write(content);
   const auto* given = is_text ? nullptr : &content.get_as<run_write>(0);
   const auto number = find_channel(r, is_text ? content.get_as<std::string>(1) : given->channel);
   if (!number)
     return refused<write>(number.error());
-  auto made = write{};
-  made.channel = *number;
-  if (is_text) {
-    auto read = value_of_text(*r.table().channels()[*number], content.get_as<std::string>(2));
-    if (!read)
-      return refused<write>(read.error());
-    made.content = std::move(*read);
-  } else {
-    made.content = given->content;
-    made.overwrite = given->overwrite;
-  }
-  return made;
+  if (const auto& json = r.table().json(); json && json->is_read_only(*number))
+    return refused<write>(graph_errc::invalid_update, "write to a run: channel '" +
+                                                          r.table().channels()[*number]->name() +
+                                                          "' is read-only");
+  if (is_text)
+    return write_of_text(r, *number, content.get_as<std::string>(2));
+  return write{*number, given->overwrite, given->content};
 }
 
 /// Returns the call that runs a body. Throws std::logic_error outside an engine.

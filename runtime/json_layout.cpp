@@ -28,16 +28,6 @@ json::value* overwritten(json::value& v) {
   return nullptr;
 }
 
-/// Creates a write. Only channels with a reducer recognise an overwrite; other channels store the
-/// object as their value.
-write write_of(std::uint32_t number, json_kind kind, json::value v) {
-  if (kind == json_kind::folded || kind == json_kind::appended) {
-    if (auto* instead = overwritten(v); instead != nullptr)
-      return {number, true, value{json::value(std::move(*instead))}};
-  }
-  return {number, false, value{std::move(v)}};
-}
-
 [[noreturn]] void throw_invalid(std::string text) {
   throw graph_error{graph_errc::invalid_update, std::move(text)};
 }
@@ -106,6 +96,15 @@ void json_layout::check(const json::value& given) const {
   }
 }
 
+write json_layout::write_of(std::uint32_t number, json::value v) const {
+  const auto kind = channels[number].kind;
+  if (kind == json_kind::folded || kind == json_kind::appended) {
+    if (auto* instead = overwritten(v); instead != nullptr)
+      return {number, true, value{json::value(std::move(*instead))}};
+  }
+  return {number, false, value{std::move(v)}};
+}
+
 write_list json_layout::writes_of(json::value update) const {
   auto writes = write_list{};
   if (update.is_null())
@@ -115,8 +114,8 @@ write_list json_layout::writes_of(json::value update) const {
                   "\nReturn a JSON object with the channels to write, or null for none.");
   for (auto& [key, v] : update.as_object()) {
     const auto found = numbers.find(std::string_view{key});
-    if (found != numbers.end() && channels[found->second].kind != json_kind::managed)
-      writes.push_back(write_of(found->second, channels[found->second].kind, std::move(v)));
+    if (found != numbers.end() && !is_read_only(found->second))
+      writes.push_back(write_of(found->second, std::move(v)));
     else if (!ignore_unknown)
       throw_invalid("the update names '" + std::string{key} +
                     "', which is not a channel of the graph or is read-only");

@@ -57,6 +57,13 @@ struct json_layout {
   /// Throws graph_error if a value that a node is about to read does not match the shape of its
   /// channel.
   void check(const json::value& given) const;
+  /// Whether the engine computes the value of a channel, so that it cannot be written.
+  [[nodiscard]] bool is_read_only(std::uint32_t number) const {
+    return channels[number].kind == json_kind::managed;
+  }
+  /// Creates a write. Only channels with a reducer recognise an overwrite; other channels store the
+  /// object as their value.
+  [[nodiscard]] write write_of(std::uint32_t number, json::value v) const;
   /// Converts an update to writes. Throws graph_error if the update is neither an object nor null.
   /// Unless ignore_unknown is set, also throws for an unknown or a managed channel.
   [[nodiscard]] write_list writes_of(json::value update) const;

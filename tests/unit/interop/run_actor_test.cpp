@@ -224,6 +224,41 @@ BOOST_AUTO_TEST_CASE(invalid_write_is_refused_and_run_continues) {
   BOOST_TEST(result.state.approved);
 }
 
+BOOST_AUTO_TEST_CASE(text_writes_have_the_form_of_json_updates) {
+  auto system = peer_system{};
+  auto e = ss::engine{{.workers = 1}};
+  auto run = handed_over{};
+  auto g = ss::json_graph{};
+  g.channel("done")
+      .channel("sum", "add")
+      .channel("list", "append")
+      .channel("left", "remaining_steps");
+  g.add("wait", [&run](const ss::json::value&, ss::runtime rt) -> ss::task<void> {
+    run.set(ss::coordinator(rt));
+    auto waiting = ss::next_write<ss::json::value>(rt, "done");
+    static_cast<void>(co_await waiting);
+  });
+  g.edge("__start__", "wait");
+  auto ended = submit(e, g.compile(), ss::json::object{{"sum", 1}, {"list", ss::json::array{1}}});
+  const auto target = run.get();
+  const auto write = [&](const char* channel, const char* text) {
+    caf::anon_send(target, ss::write_atom::value, std::string{channel}, std::string{text});
+  };
+  write("sum", "5");
+  write("list", R"({"__overwrite__":[7]})");
+  write("list", "[8]");
+  for (const auto& refused :
+       {ask(system, target, ss::write_atom::value, std::string{"left"}, std::string{"3"}),
+        ask(system, target, ss::run_write{"left", ss::value{ss::json::value(3)}})}) {
+    BOOST_TEST_REQUIRE(refused.error.has_value());
+    BOOST_TEST(ss::text_of(*refused.error).find("read-only") != std::string::npos);
+  }
+  write("done", "true");
+  const auto result = ended.get();
+  BOOST_TEST(!result.error.has_value());
+  BOOST_TEST(ss::to_text(result.state) == R"({"done":true,"sum":6,"list":[7,8]})");
+}
+
 namespace {
 
 /// A graph with one node, which waits for a write to `done`.
