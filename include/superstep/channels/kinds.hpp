@@ -511,8 +511,9 @@ struct listed_items {
 } // namespace detail
 
 /// Holds the items written in the latest step, in task order; with `accumulate`, the items of all
-/// steps (`Topic` in langgraph/channels/topic.py). `Items` is a function object that converts a
-/// write to a list of items.
+/// steps (`Topic` in langgraph/channels/topic.py). An overwrite replaces all items, and the other
+/// writes of the step are ignored. `Items` is a function object that converts a write to a list of
+/// items.
 template <class Place, class Item, class Items = detail::listed_items<Item>>
 class topic final : public detail::placed_channel<Place, typename Items::written> {
   using base = detail::placed_channel<Place, typename Items::written>;
@@ -524,23 +525,16 @@ public:
       : base{std::move(name), place, is_item_nothrow}, accumulate_{accumulate} {}
 
   bool may_fail(std::span<write* const> writes) const noexcept override {
-    return !is_item_nothrow || base::may_fail_to_take(writes);
+    return !is_item_nothrow || base::may_fail_to_take(writes) ||
+           std::ranges::count(writes, true, &write::overwrite) > 1;
   }
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source&) const override {
-    auto& items = place_.of(state);
-    const auto before = static_cast<std::ptrdiff_t>(items.size());
-    append(items, writes);
-    if (!accumulate_)
-      items.erase(items.begin(), items.begin() + before);
-    return before != 0 || !items.empty() ? changed::yes : changed::no;
+    return add(state, writes, !accumulate_);
   }
   result<changed> extend(state_block& state, std::span<write* const> writes,
                          id_source&) const override {
-    auto& items = place_.of(state);
-    const auto before = items.size();
-    append(items, writes);
-    return items.size() != before ? changed::yes : changed::no;
+    return add(state, writes, false);
   }
   changed update_empty(state_block& state) const override {
     if (accumulate_ || !is_available(state))
@@ -557,6 +551,24 @@ public:
 private:
   static constexpr bool is_item_nothrow =
       std::is_nothrow_move_constructible_v<Item> && std::is_nothrow_move_assignable_v<Item>;
+
+  /// Adds the items of the writes. If `replaces`, or by an overwrite, they replace the old ones.
+  result<changed> add(state_block& state, std::span<write* const> writes, bool replaces) const {
+    const auto overwrite = std::ranges::find(writes, true, &write::overwrite);
+    if (overwrite != writes.end()) {
+      if (std::ranges::count(writes, true, &write::overwrite) > 1)
+        return this->one_overwrite_only();
+      writes = {overwrite, 1};
+      replaces = true;
+    }
+    auto& items = place_.of(state);
+    const auto before = items.size();
+    append(items, writes);
+    const auto has_added = items.size() != before;
+    if (replaces)
+      items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(before));
+    return has_added || (replaces && before != 0) ? changed::yes : changed::no;
+  }
 
   /// Appends the items of the writes. The old items come first, so that they are unchanged if a
   /// move throws.

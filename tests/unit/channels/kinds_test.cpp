@@ -247,4 +247,29 @@ BOOST_AUTO_TEST_CASE(accumulating_topic_holds_items_of_all_steps) {
   BOOST_TEST(c.held() == items({"a", "b"}), boost::test_tools::per_element());
 }
 
+// Otherwise a step that adds no item would report the channel in its events and checkpoint.
+BOOST_AUTO_TEST_CASE(accumulating_topic_is_unchanged_by_empty_list) {
+  auto c = string_topic{{}, true};
+  BOOST_CHECK(c.update({put(items({}))}).value() == changed::no);
+  BOOST_CHECK(c.update({put(items({"a"}))}).value() == changed::yes);
+  BOOST_CHECK(c.update({put(items({})), put(items({}))}).value() == changed::no);
+  BOOST_TEST(c.held() == items({"a"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(overwrite_replaces_items_of_topic) {
+  for (const auto accumulates : {false, true}) {
+    auto c = string_topic{{}, accumulates};
+    static_cast<void>(c.update({put(items({"a"}))}));
+    const auto done = c.update({put(items({"b"})), over(items({"c", "d"})), put(items({"e"}))});
+    BOOST_CHECK(done.value() == changed::yes);
+    BOOST_TEST(c.held() == items({"c", "d"}), boost::test_tools::per_element());
+    const auto twice = c.update({over(items({"x"})), over(items({"y"}))});
+    BOOST_TEST_REQUIRE(twice.has_error());
+    BOOST_TEST(twice.error().code == make_error_code(channel_errc::invalid_update));
+    BOOST_TEST(c.held() == items({"c", "d"}), boost::test_tools::per_element());
+    BOOST_CHECK(c.update({over(items({}))}).value() == changed::yes);
+    BOOST_TEST(!c.is_available());
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
