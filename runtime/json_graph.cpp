@@ -325,8 +325,9 @@ json_graph& json_graph::channel(std::string name, std::string_view rule) {
     faults_.push_back({graph_errc::invalid_graph, {}, detail::unknown_rule(name, rule)});
     made = detail::make_json_channel(name, "last", number); // later faults can refer to the name
   }
-  layout_->blank.add(std::move(made->slot));
+  // first, because it throws if the graph is compiled; the compiled graph shares the layout
   builder_.add_channel(std::move(made->channel));
+  layout_->blank.add(std::move(made->slot));
   layout_->numbers.emplace(name, static_cast<std::uint32_t>(number));
   layout_->channels.push_back({std::move(name), made->kind});
   if (made->kind == detail::json_kind::managed)
@@ -339,9 +340,9 @@ void json_graph::add_folding(std::string name, Reducer reduce, std::optional<jso
   using folding = binary_operator_aggregate<single_place, json::value, Reducer>;
   using slot = slot_block::slot_of<std::optional<json::value>>;
   const auto number = layout_->channels.size();
-  const auto at = layout_->blank.add(std::make_unique<slot>(std::move(initial)));
-  const auto added = builder_.add_channel(
+  const auto added = builder_.add_channel( // first; see channel()
       std::make_unique<folding>(name, single_place{number}, std::move(reduce)));
+  const auto at = layout_->blank.add(std::make_unique<slot>(std::move(initial)));
   SUPERSTEP_ASSERT(at == number && added == number);
   layout_->numbers.emplace(name, static_cast<std::uint32_t>(number));
   layout_->channels.push_back({std::move(name), json_kind::folded});

@@ -37,6 +37,7 @@ void detail::program_builder::expect_open() const {
 }
 
 std::uint32_t detail::program_builder::add_channel(std::unique_ptr<const channel> c) {
+  expect_open();
   channels_.push_back(std::move(c));
   return static_cast<std::uint32_t>(channels_.size() - 1);
 }
@@ -251,6 +252,9 @@ void detail::program_builder::check_target(const detail::program& table, std::st
 
 void detail::program_builder::check_edge(const detail::program& table, const edge& e,
                                          std::vector<fault>& faults) const {
+  if (e.sources.empty())
+    faults.push_back(invalid(e.target, "the join to '" + e.target +
+                                           "' has no sources: name the nodes that it waits for"));
   for (const auto& source : e.sources) {
     if (source == detail::end_node)
       faults.push_back(invalid(source, "END cannot be a start node"));

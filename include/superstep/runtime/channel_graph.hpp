@@ -7,6 +7,7 @@
 #include <superstep/runtime/inputs.hpp>
 
 #include <array>
+#include <cstddef>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -186,11 +187,13 @@ public:
 private:
   template <class Channel, class T, class Held, class... Args>
   channel_handle<T, Held> add_channel(std::string name, Held initial, Args... args) {
+    // first, because it throws if the graph is compiled; the compiled graph shares the layout
+    const auto index = builder_.add_channel(detail::make_unique_as<const channel, Channel>(
+        std::move(name), slot_place<Held>{channel_count_}, std::move(args)...));
     const auto slot = layout_->blank.add(
         detail::make_unique_as<slot_block::slot, slot_block::slot_of<Held>>(std::move(initial)));
-    const auto index = builder_.add_channel(detail::make_unique_as<const channel, Channel>(
-        std::move(name), slot_place<Held>{slot}, std::move(args)...));
-    SUPERSTEP_ASSERT(index == slot);
+    SUPERSTEP_ASSERT(index == channel_count_ && slot == channel_count_);
+    ++channel_count_;
     return {*layout_, index};
   }
   template <class... H>
@@ -207,6 +210,7 @@ private:
 
   std::shared_ptr<detail::channel_layout> layout_;
   detail::program_builder builder_;
+  std::size_t channel_count_ = 0;
 };
 
 } // namespace superstep

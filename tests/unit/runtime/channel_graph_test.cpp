@@ -150,4 +150,16 @@ BOOST_AUTO_TEST_CASE(compiled_graph_outlives_builder_and_rejects_invalid_send) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(compiled_graph_takes_no_further_channels) {
+  auto g = channel_graph{};
+  const auto n = g.last_value<int>("n", 1);
+  const auto a = g.add("a", reads{n}, [=](int v) { return step_result{{n <<= v + 1}}; });
+  g.edge(start, a);
+  const auto graph = g.compile();
+  BOOST_CHECK_THROW(static_cast<void>(g.last_value<std::string>("late")), compile_error);
+  auto run = pure_run{detail::program_of(graph)};
+  static_cast<void>(run.finish({}));
+  BOOST_TEST(get(n, *run.state.state()) == 2);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -82,6 +82,8 @@ const auto wrong_graphs = std::vector<wrong_graph>{
      [](auto& g) {
        g.add(a, idle).add(b, idle).edge(start, a).edge({start, a}, b);
      }},
+    {"the join to 'a' has no sources: name the nodes that it waits for",
+     [](auto& g) { g.add(a, idle).edge(start, a).edge({}, a); }},
     {"Found edge starting at unknown node 'b'",
      [](auto& g) { g.add(a, idle).edge(start, a).edge(b, a); }},
     {"Found edge ending at unknown node `b`",

@@ -225,4 +225,16 @@ BOOST_AUTO_TEST_CASE(updates_have_the_json_form_of_langgraph) {
   BOOST_TEST(to_text(detail::adapter_of(graph).update(twice)) == R"([{"a":1},{"a":2}])");
 }
 
+// The compiled graph shares the layout of its channels with the graph that it was built from.
+BOOST_AUTO_TEST_CASE(compiled_graph_takes_no_further_channels) {
+  auto g = json_graph{};
+  g.channel("n", "add").add("a", [](const json::value&) { return json::object{{"late", 1}}; });
+  g.edge("__start__", "a");
+  const auto graph = g.compile();
+  BOOST_CHECK_THROW(g.channel("late"), compile_error);
+  BOOST_CHECK_THROW(g.channel("late", json_reducer::add), compile_error);
+  auto run = pure_run{detail::program_of(graph)};
+  BOOST_CHECK_THROW(static_cast<void>(run.finish({})), graph_error);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
