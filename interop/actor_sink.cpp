@@ -72,7 +72,7 @@ public:
     {
       const auto lock = std::scoped_lock{count_mutex_};
       is_down_ = is_down_ || is_end;
-      if (!is_end)
+      if (!is_end && open_ > 0) // a reader may answer an event twice
         --open_;
       if (is_awaited_ && (is_down_ || open_ <= open_max_ / 2)) {
         is_awaited_ = false;

@@ -293,6 +293,28 @@ BOOST_AUTO_TEST_CASE(run_continues_when_reader_ends) {
   BOOST_TEST(std::get<0>(got).state.n == 40);
 }
 
+BOOST_AUTO_TEST_CASE(run_continues_if_reader_answers_events_twice) {
+  auto system = peer_system{};
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = ss::spawn_graph(system, e, counting(40));
+  const auto reader = system.spawn([](caf::event_based_actor* self) -> caf::behavior {
+    return {[self](const ss::values_event<numbers>&) -> caf::result<void> {
+      auto first = self->make_response_promise();
+      auto second = first;
+      first.deliver(caf::make_message());
+      second.deliver(caf::make_message());
+      return caf::delegated<void>{};
+    }};
+  });
+  auto limits = ss::run_config{};
+  limits.recursion_limit = 100;
+  auto start = call{numbers{}, limits};
+  start.stream_to(reader, ss::stream_mode::values, 2);
+  const auto got = ask<result>(system, graph, start);
+  BOOST_TEST_REQUIRE(got.index() == 0U);
+  BOOST_TEST(std::get<0>(got).state.n == 40);
+}
+
 BOOST_AUTO_TEST_CASE(actor_system_of_the_engine_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
