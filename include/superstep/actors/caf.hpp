@@ -36,7 +36,8 @@ namespace superstep {
 /// messages:
 /// - `run_write`: writes a value to a channel of the run
 /// - `write_atom::value, std::string channel, std::string json`: writes a value that is JSON text.
-///   For actors in other processes and for graphs over JSON.
+///   For graphs over JSON, and for actors in other processes. The handle cannot be sent to them:
+///   an actor of the program passes on their messages.
 /// - `cancel_atom::value`: cancels the run, as run_handle::cancel()
 /// - `drain_atom::value`, optionally with a `std::string` reason: ends the run before its next
 ///   super-step, as run_handle::drain()

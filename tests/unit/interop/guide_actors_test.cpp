@@ -30,6 +30,16 @@ caf::behavior price_list(caf::event_based_actor*) {
 }
 //! [prices]
 
+//! [relay]
+caf::behavior relay(caf::event_based_actor* self, const caf::actor& run) {
+  self->monitor(run);
+  self->set_down_handler([self](const caf::down_msg&) { self->quit(); }); // the run has ended
+  return {[=](ss::write_atom write, const std::string& channel, const std::string& text) {
+    return self->delegate(run, write, channel, text);
+  }};
+}
+//! [relay]
+
 } // namespace guide_actors
 
 BOOST_AUTO_TEST_SUITE(guide)
@@ -61,6 +71,22 @@ BOOST_AUTO_TEST_CASE(node_asks_actor_and_graph_is_actor) {
                [](const caf::error& failed) { std::cerr << ss::text_of(failed) << '\n'; });
   //! [graph]
   BOOST_TEST(price == 10);
+}
+
+BOOST_AUTO_TEST_CASE(relay_writes_to_run) {
+  using namespace guide_actors;
+  auto config = caf::actor_system_config{};
+  auto system = caf::actor_system{config};
+  auto engine = ss::engine{};
+  auto g = ss::graph<order>{};
+  g.add("wait", [&](const order&, ss::runtime rt) -> ss::task<void> {
+    caf::anon_send(system.spawn(relay, ss::coordinator(rt)), ss::write_atom::value,
+                   std::string{"item"}, std::string{R"("lamp")"});
+    auto waiting = ss::next_write<std::string>(rt, "item");
+    static_cast<void>(co_await waiting);
+  });
+  g.edge(ss::start, "wait");
+  BOOST_TEST(engine.invoke(g.compile(), order{}).state.item == "lamp");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,7 @@
 // Requests to actors of another actor system, over a TCP connection on the loopback interface.
 #include "peers.hpp"
 
+#include <superstep/actors/caf.hpp>
 #include <superstep/interop/actor_client.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -45,6 +46,49 @@ private:
 };
 
 } // namespace
+
+namespace {
+
+/// Passes writes of an actor in another process to a run; as in docs/actors.md.
+caf::behavior relay(caf::event_based_actor* self, const caf::actor& run) {
+  self->monitor(run);
+  self->set_down_handler([self](const caf::down_msg&) { self->quit(); }); // the run has ended
+  return {[=](ss::write_atom write, const std::string& channel, const std::string& text) {
+    return self->delegate(run, write, channel, text);
+  }};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(relay_passes_writes_of_remote_actor_to_run) {
+  auto peer_config = io_config{};
+  auto peer = caf::actor_system{peer_config};
+  auto answered = std::promise<bool>{};
+  const auto clerk = peer.spawn([&answered](caf::event_based_actor* self) -> caf::behavior {
+    return {[&answered, self](const caf::actor& run) {
+      self->request(run, 30s, ss::write_atom::value, std::string{"n"}, std::string{"42"})
+          .then([&] { answered.set_value(true); },
+                [&](const caf::error&) { answered.set_value(false); });
+      self->unbecome();
+    }};
+  });
+  const auto port = peer.middleman().publish(clerk, 0, "127.0.0.1");
+  BOOST_TEST_REQUIRE(static_cast<bool>(port));
+  auto config = io_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 1}};
+  const auto far = system.middleman().remote_actor("127.0.0.1", *port);
+  BOOST_TEST_REQUIRE(static_cast<bool>(far));
+  auto g = ss::graph<numbers>{};
+  g.add("wait", [&](const numbers&, ss::runtime rt) -> ss::task<void> {
+    caf::anon_send(*far, system.spawn(relay, ss::coordinator(rt)));
+    auto waiting = ss::next_write<int>(rt, "n");
+    static_cast<void>(co_await waiting);
+  });
+  g.edge(ss::start, "wait");
+  BOOST_TEST(e.invoke(g.compile(), numbers{}).state.n == 42);
+  BOOST_TEST(answered.get_future().get());
+}
 
 BOOST_AUTO_TEST_CASE(remote_actor_answers_requests) {
   auto peer = server{};
