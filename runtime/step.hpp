@@ -180,6 +180,7 @@ private:
   void follow(const detail::node_entry&);
   void consume_joins(std::uint32_t node);
   void note_seen(std::uint32_t node, std::uint8_t causes);
+  void keep_trigger(std::uint32_t node, std::uint8_t causes);
 
   detail::program_ptr table_;
   state_ptr state_;

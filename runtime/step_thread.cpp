@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace superstep {
 
@@ -129,6 +130,20 @@ void run_state::drop_pending() noexcept {
   input_.reset();
 }
 
+/// Adds the causes that had triggered a node before an edit. A deferred node that was due waits
+/// again if the edit has triggered it.
+void run_state::keep_trigger(std::uint32_t node, std::uint8_t causes) {
+  const auto is_node = [node](std::uint32_t n) { return n == node; };
+  const auto waits = std::ranges::any_of(deferred_, is_node);
+  if (waits && causes == static_cast<std::uint8_t>(trigger_cause::held_back))
+    return;
+  if (waits)
+    deferred_.erase_if(is_node);
+  if (waits || causes_[node] == 0)
+    triggered_.push_back(node);
+  causes_[node] |= causes;
+}
+
 result<void> run_state::apply_command(const task_output& command) {
   SUPERSTEP_ASSERT(versions_ != nullptr);
   ++versions_->last;
@@ -175,7 +190,17 @@ result<void> apply_edit(run_state& run, super_step& step) {
   SUPERSTEP_ASSERT(run.versions_ && !step.tasks.empty() &&
                    step.finished.size() == step.tasks.size());
   ++run.versions_->last;
-  return run.apply_tasks(step, true);
+  // As in LangGraph, deferred nodes wait for the nodes that the edit triggers, and not for those
+  // that were triggered before.
+  const auto before = std::exchange(run.triggered_, {});
+  auto causes = std::vector<std::uint8_t>{};
+  for (const auto node : before)
+    causes.push_back(std::exchange(run.causes_[node], std::uint8_t{0}));
+  if (auto applied = run.apply_tasks(step, true); !applied)
+    return applied;
+  for (auto i = std::size_t{0}; i < causes.size(); ++i)
+    run.keep_trigger(before[i], causes[i]);
+  return {};
 }
 
 result<void> apply_unfinished(run_state& run, super_step& step) {

@@ -124,6 +124,44 @@ BOOST_AUTO_TEST_CASE(state_update_as_end_counts_as_run_of_pending_tasks) {
   BOOST_CHECK_THROW((void)e.update_state(graph, on("t"), said_x), ss::graph_error);
 }
 
+// Deferred nodes wait for the nodes that the update triggers, and not for those that were pending.
+// Source: `apply_writes()` in LangGraph 1.2.22, pregel/_algo.py.
+BOOST_AUTO_TEST_CASE(state_update_decides_which_deferred_nodes_are_due) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto next_of = [&](const auto& graph) { return e.get_state(graph, on("t")).next; };
+  using names = std::vector<std::string>;
+  const auto add_late = [](ss::json_graph& g) {
+    g.add("late",
+          [](const json::value&) {
+            return json::object{{"log", json::array{"late"}}};
+          },
+          {.defer = true});
+  };
+  auto options = kept();
+  options.interrupt_after = {"b"};
+  auto g = logging({"a", "b", "other"});
+  add_late(g);
+  g.edge("__start__", "a").edge("__start__", "b").edge("a", "late").join({"a", "b"}, "a");
+  const auto joined = g.compile(options);
+  (void)run(e, joined, json::object{}, on("t"));
+  BOOST_TEST(next_of(joined) == names({"a"}), boost::test_tools::per_element());
+  (void)e.update_state(joined, on("t"), said_x, "other");
+  BOOST_TEST(next_of(joined) == names({"a", "late"}), boost::test_tools::per_element());
+
+  options = kept();
+  options.interrupt_before = {"late"};
+  auto h = logging({"a", "b", "x"});
+  add_late(h);
+  h.edge("__start__", "a").edge("a", "late").edge("x", "late").edge("x", "b");
+  const auto due = h.compile(options);
+  (void)run(e, due, json::object{}, on("t"));
+  BOOST_TEST(next_of(due) == names({"late"}), boost::test_tools::per_element());
+  (void)e.update_state(due, on("t"), said_x, "x");
+  BOOST_TEST(next_of(due) == names({"b"}), boost::test_tools::per_element());
+  (void)run(e, due, ss::resume(), on("t"));
+  BOOST_TEST(log_of(run(e, due, ss::resume(), on("t"))) == "a x b late");
+}
+
 // The pending writes of a command belong to the step that it has resumed, which an update replaces.
 BOOST_AUTO_TEST_CASE(state_update_drops_writes_of_unfinished_command) {
   auto e = ss::engine{{.workers = 1}};
