@@ -6,6 +6,7 @@
 #include "engine_scope.hpp"
 #include "event_queue.hpp"
 #include "printing_sink.hpp"
+#include "threads/thread_run.hpp"
 
 #include <superstep/actors/engine.hpp>
 
@@ -231,7 +232,8 @@ void engine::run_each(std::size_t count, std::size_t at_once_max,
 }
 
 detail::thread_place engine::place_of(const run_config& config) {
-  auto place = detail::thread_place{.thread_id = config.thread_id};
+  auto place =
+      detail::thread_place{.thread_id = config.thread_id, .metadata = stored_entries(config)};
   if (config.thread) {
     place.checkpoint_id = config.thread->checkpoint_id;
     place.ns = config.thread->checkpoint_ns;

@@ -302,6 +302,8 @@ private:
     made->layout = table_->layout();
     made->state = run_.state();
     made->where = run_.where();
+    if (source == checkpoint_source::update) // a copy has none, as in LangGraph
+      made->metadata = place_.metadata;
     prepared_.points.push_back(storable_part(std::move(made)));
   }
 

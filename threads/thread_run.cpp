@@ -87,10 +87,14 @@ bool is_reserved(std::string_view name) {
          std::ranges::find(taken, name) != taken.end();
 }
 
-/// Returns the entries of a configuration that are stored with the run's checkpoints, like
-/// get_checkpoint_metadata() in langgraph/checkpoint/base. If `metadata` and `configurable` have
-/// the same key, the value in `metadata` is stored.
-std::shared_ptr<const json::object> kept_entries(const run_config& config) {
+/// Whether a task has stopped at interrupts and has not ended since.
+bool is_waiting(const task_record& r) noexcept {
+  return r.interrupts && !r.output;
+}
+
+} // namespace
+
+std::shared_ptr<const json::object> stored_entries(const run_config& config) {
   auto out = json::object{};
   for (const auto* from : {&config.metadata, &config.configurable})
     for (const auto& [key, said] : *from) {
@@ -106,13 +110,6 @@ std::shared_ptr<const json::object> kept_entries(const run_config& config) {
     }
   return out.empty() ? nullptr : std::make_shared<const json::object>(std::move(out));
 }
-
-/// Whether a task has stopped at interrupts and has not ended since.
-bool is_waiting(const task_record& r) noexcept {
-  return r.interrupts && !r.output;
-}
-
-} // namespace
 
 thread_run::thread_run(std::shared_ptr<superstep::checkpointer> checkpointer, thread_key key,
                        durability when)
@@ -295,7 +292,7 @@ result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
   if (auto loaded = load(run, config, below); !loaded)
     return loaded;
   if (checkpointer_)
-    metadata_ = kept_entries(config);
+    metadata_ = stored_entries(config);
   is_resuming_ = at_ && (below != nullptr ? below->must_resume : input.what() != kind::writes);
   const auto turns_back = below == nullptr && goes_back(input, config);
   if (const auto* const lost = is_resuming_ ? lost_node(turns_back) : nullptr)

@@ -56,6 +56,11 @@ private:
   std::set<std::string> called_;
 };
 
+/// Returns the entries of a configuration that are stored with the checkpoints of a run or an edit,
+/// like get_checkpoint_metadata() in langgraph/checkpoint/base; null if there are none. If
+/// `metadata` and `configurable` have the same key, the value in `metadata` is stored.
+[[nodiscard]] std::shared_ptr<const json::object> stored_entries(const run_config& config);
+
 class thread_run;
 
 /// The data that a nested run inherits from the run whose task started it.

@@ -84,6 +84,7 @@ struct thread_place {
   std::string thread_id{};
   std::string checkpoint_id{};
   std::string ns{};
+  std::shared_ptr<const json::object> metadata{}; ///< stored with an update; null: none
 };
 
 /// Returns the state of a thread. Without a checkpoint id, the outputs of tasks that have ended in

@@ -76,6 +76,23 @@ BOOST_AUTO_TEST_CASE(scalar_config_entries_are_stored_as_metadata) {
   BOOST_TEST(e.get_state_history(graph, on("t")).size() == 8U);
 }
 
+BOOST_AUTO_TEST_CASE(edits_store_entries_of_their_config) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = chain({"a", "b"});
+  (void)run(e, graph, json::object{}, on("t"));
+  auto config = on("t");
+  config.metadata = {{"user", "u1"}, {"list", {1, 2}}};
+  config.configurable = {{"region", "eu"}};
+  e.update_state(graph, config, json::object{}, "b");
+  const auto kept = json::object{{"user", "u1"}, {"region", "eu"}};
+  const auto edited = e.get_state(graph, on("t"));
+  BOOST_TEST_REQUIRE(edited.checkpoint->metadata != nullptr);
+  BOOST_TEST((*edited.checkpoint->metadata == kept));
+
+  e.copy_state(graph, config);
+  BOOST_TEST(e.get_state(graph, on("t")).checkpoint->metadata == nullptr);
+}
+
 // B241: ids sort as text in order of creation, whichever process created them.
 BOOST_AUTO_TEST_CASE(checkpoint_ids_increase_across_restarts) {
   const auto folder = temporary_folder{};
