@@ -221,6 +221,37 @@ public:
   }
   /// @}
 
+  /// Does not compile: the graph does not accept the input. @{
+  template <class State, class Input>
+    requires(!run_input_of<Input, State>)
+  run_result<State> invoke(const compiled_graph<State>&, Input, const run_config& = {}) {
+    detail::explain_input<Input>();
+    return {};
+  }
+  template <class State, class Input>
+    requires(!run_input_of<Input, State>)
+  run_result<State> try_invoke(const compiled_graph<State>&, Input, const run_config& = {}) {
+    detail::explain_input<Input>();
+    return {};
+  }
+  template <class State, class Input, class Done>
+    requires(!run_input_of<Input, State>)
+  void submit(const compiled_graph<State>&, Input, const run_config&, const Done&) {
+    detail::explain_input<Input>();
+  }
+  template <class State, class Input>
+    requires(!run_input_of<Input, State>)
+  void stream(const compiled_graph<State>&, Input, stream_mode, const run_config& = {},
+              std::size_t = 0) {
+    detail::explain_input<Input>();
+  }
+  template <class State, class Input>
+    requires(!run_input_of<Input, State>)
+  void stream(const compiled_graph<State>&, Input, const run_config& = {}) {
+    detail::explain_input<Input>();
+  }
+  /// @}
+
   /// Runs a graph once for each input and returns the results in the order of the inputs. Blocks
   /// until all runs have ended. Failures, also of invalid inputs, are reported in
   /// run_result::error.

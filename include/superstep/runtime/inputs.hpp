@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/never.hpp>
 #include <superstep/runtime/compiled_graph.hpp>
 #include <superstep/runtime/detail/run_input.hpp>
 #include <superstep/runtime/detail/typed_body.hpp>
@@ -125,6 +126,16 @@ concept run_input_of = std::same_as<Input, resume> || std::same_as<Input, comman
                        detail::plain_input_of<Input, State>;
 
 namespace detail {
+
+/// Fails to compile, with a sentence that states which inputs a run accepts.
+template <class Input>
+void explain_input() {
+  static_assert(never<Input>,
+                "the graph does not accept this input: pass a State, update{set<&State::field>"
+                "(value), ...}, a described struct with some of the State's fields, of the same "
+                "types, a command<State> or a resume; text and messages need a field "
+                "`message_list messages` of the State");
+}
 
 /// Converts the input that a caller passes to the form that the engine runs. Throws graph_error if
 /// the input names an unknown node, or a channel of another graph.
