@@ -157,7 +157,11 @@ private:
   /// reference.
   task<tool_output> run_with(Args args, const tool_context& context) const {
     using answer = decltype(call_fn(fn_, args, context));
-    if constexpr (is_task_v<answer>) {
+    if constexpr (std::is_void_v<answer> || std::same_as<answer, task<void>>) {
+      static_assert(never<answer>, "a tool's function must return what the model reads, such as "
+                                   "\"done\"; it cannot return void");
+      co_return tool_output{};
+    } else if constexpr (is_task_v<answer>) {
       auto body = call_fn(fn_, args, context);
       auto value = co_await body;
       co_return to_output(std::move(value));

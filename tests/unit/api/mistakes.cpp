@@ -184,6 +184,10 @@ void tools() {
   (void)ss::make_tool("h", "", [](const city_args& a, const ss::runtime&) { return a.city; });
   // expect: a tool's function returns text, a number
   (void)ss::make_tool("g", "", [](const city_args&) { return odd_result{}; });
+  // expect: a tool's function must return what the model reads
+  (void)ss::make_tool("i", "", [](const city_args&) {});
+  // expect: a tool's function must return what the model reads
+  (void)ss::make_tool("j", "", [](const city_args&) -> ss::task<void> { co_return; });
 }
 
 ss::task<ss::update<order>> coroutine_body(const order&, const ss::runtime&) noexcept {
@@ -247,6 +251,19 @@ void uncompiled(ss::graph<order>& g, ss::graph<basket>& child, ss::engine& e) {
   e.submit(g, order{}, {}, [](const ss::run_result<order>&) {});
   // expect: compile the graph: stream(graph.compile()
   (void)e.stream(g, order{});
+}
+
+void inputs(const ss::compiled_graph<order>& g, ss::engine& e) {
+  // expect: the graph does not accept this input
+  e.invoke(g, "two lamps");
+  // expect: the graph does not accept this input
+  (void)e.try_invoke(g, undescribed{}, {.thread_id = "7"});
+  // expect: the graph does not accept this input
+  e.submit(g, basket{}, {}, [](const ss::run_result<order>&) {});
+  // expect: the graph does not accept this input
+  e.stream(g, ss::human_message("two lamps"));
+  // expect: the graph does not accept this input
+  e.stream(g, city_args{}, ss::stream_mode::values, {.thread_id = "7"});
 }
 
 void agents() {
