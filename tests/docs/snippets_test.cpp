@@ -102,6 +102,25 @@ std::vector<quotation> quotations(const lines& document) {
   return out;
 }
 
+const auto headers = tree / "include/superstep";
+
+/// Returns a header and those of superstep that it includes, also indirectly.
+std::set<std::string> headers_in(const std::string& first) {
+  auto out = std::set<std::string>{};
+  auto open = std::vector{first};
+  const auto directive = std::regex{R"(#include <superstep/(\S+)>)"};
+  while (!open.empty()) {
+    const auto header = open.back();
+    open.pop_back();
+    if (!out.insert(header).second)
+      continue;
+    for (const auto& line : read(headers / header))
+      if (auto found = std::smatch{}; std::regex_match(line, found, directive))
+        open.push_back(found[1]);
+  }
+  return out;
+}
+
 /// Returns all documents that may contain code.
 std::vector<std::filesystem::path> pages() {
   auto out = std::vector<std::filesystem::path>{tree / "README.md"};
@@ -183,6 +202,30 @@ BOOST_AUTO_TEST_CASE(examples_page_shows_every_program_and_output) {
   }
   BOOST_TEST(count == 13U);
   BOOST_TEST(shown.contains("examples/model.hpp"));
+}
+
+// A program that includes only superstep.hpp finds the headers that it lacks in this list.
+BOOST_AUTO_TEST_CASE(reference_lists_headers_that_superstep_hpp_does_not_include) {
+  const auto included = headers_in("superstep.hpp");
+  auto listed = std::set<std::string>{};
+  auto in_listed = std::set<std::string>{}; // not listed, because a listed header includes them
+  const auto entry = std::regex{R"([|,] `<superstep/(\S+)>`)"};
+  for (const auto& line : read(tree / "docs/reference.md"))
+    for (auto i = std::sregex_iterator{line.begin(), line.end(), entry};
+         i != std::sregex_iterator{}; ++i) {
+      listed.insert((*i)[1]);
+      in_listed.merge(headers_in((*i)[1]));
+    }
+  for (const auto& file : std::filesystem::recursive_directory_iterator{headers}) {
+    const auto name = file.path().lexically_relative(headers).generic_string();
+    if (!name.ends_with(".hpp") || name.ends_with("fwd.hpp") ||
+        name.find("detail/") != std::string::npos)
+      continue;
+    if (listed.contains(name))
+      BOOST_TEST(!included.contains(name), name << " is listed, but superstep.hpp includes it");
+    else
+      BOOST_TEST((included.contains(name) || in_listed.contains(name)), name << " is not listed");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(quoted_code_loses_its_common_indentation) {
