@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code of docs/prebuilt.md (except the code about middleware), docs/models.md and
-// docs/protocols.md.
+// The code of docs/prebuilt.md, except the code about middleware.
 //! [includes]
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_agent.hpp>
+#include <superstep/agents/graph_tool.hpp>
 #include <superstep/agents/multi_agent.hpp>
 #include <superstep/agents/prebuilt_middleware.hpp>
 #include <superstep/base/await.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/checkpoint/store.hpp>
 #include <superstep/models/chat_model.hpp>
-#include <superstep/models/provider_model.hpp>
 #include <superstep/models/scripted_model.hpp>
+#include <superstep/net/http_client.hpp>
 #include <superstep/net/io_runtime.hpp>
-#include <superstep/protocols/protocol_middleware.hpp>
-#include <superstep/protocols/tool_protocol.hpp>
 #include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/tool_node.hpp>
 //! [includes]
@@ -35,6 +33,33 @@
 namespace guide_agents {
 
 using namespace superstep;
+
+//! [rate_tool]
+struct rate_args {
+  std::string currency;
+};
+BOOST_DESCRIBE_STRUCT(rate_args, (), (currency))
+
+tool_ptr rate_tool(std::shared_ptr<const http_client> client) {
+  return make_tool<rate_args>(
+      "rate", "Exchange rate of a currency.", [client](const rate_args& args) -> task<std::string> {
+        auto asking = client->send({.url = "https://rates.example.com/" + args.currency});
+        auto answer = co_await asking;
+        if (!answer)
+          throw tool_exception{answer.error().text}; // the model reads this text
+        if (answer->status != 200)
+          throw tool_exception{"status " + std::to_string(answer->status)};
+        co_return answer->body;
+      });
+}
+//! [rate_tool]
+
+//! [poem_args]
+struct poem_args {
+  std::string about;
+};
+BOOST_DESCRIBE_STRUCT(poem_args, (), (about))
+//! [poem_args]
 
 //! [state]
 struct my_state {
@@ -188,17 +213,6 @@ rules:
   - {type: tool, text: 'I read: \0'}
 )";
 
-//! [own_model]
-class parrot : public chat_model {
-public:
-  [[nodiscard]] task<result<message>> complete(model_request request) const override {
-    co_return ai_message("You say: " + text_of(request.messages.back()));
-  }
-  // Batch jobs compare this text when they are resumed.
-  [[nodiscard]] std::string fingerprint() const override { return "parrot"; }
-};
-//! [own_model]
-
 } // namespace guide_agents
 
 using namespace guide_agents;
@@ -295,7 +309,7 @@ BOOST_AUTO_TEST_CASE(only_calls_of_listed_tools_are_reviewed) {
   config.thread_id = "trip";
   BOOST_TEST(engine.invoke(agent, about_rome(), config).interrupts.size() == 1U);
   //! [response]
-  const auto answer = human_response{.type = human_response::kind::accept, .args = {}};
+  const auto answer = human_response{.type = human_response::kind::accept};
   const auto done = engine.invoke(agent, resume(to_json(answer)), config);
   //! [response]
   BOOST_TEST(done.state.messages.back().content == "It is booked.");
@@ -420,28 +434,6 @@ rules:
   BOOST_TEST(done.messages[2].content == "The name is stored.");
 }
 
-BOOST_AUTO_TEST_CASE(node_streams_the_answer_of_its_model) {
-  auto engine = superstep::engine{};
-  const auto model = scripted("default: {text: It is sunny.}");
-  //! [node_tokens]
-  auto g = graph<messages_state>{};
-  g.add("ask", [model](const messages_state& state, runtime rt) -> task<update<messages_state>> {
-    const auto send = [rt](const message_chunk& piece) { rt.emit_message(value{piece}); };
-    auto asking = ask(model, state.messages, send);
-    auto answer = co_await asking;
-    co_return update{set<&messages_state::messages>({std::move(answer).value()})};
-  });
-  const auto graph = g.edge(start, "ask").compile();
-
-  auto text = std::string{};
-  for (const auto& event : engine.stream(graph, "How is the weather?", stream_mode::messages))
-    if (const auto* piece = std::get<message_event>(event).get_if<message_chunk>())
-      text += text_of(piece->part);
-  // text == "It is sunny."
-  //! [node_tokens]
-  BOOST_TEST(text == "It is sunny.");
-}
-
 BOOST_AUTO_TEST_CASE(tool_node_runs_calls_in_a_graph_of_messages) {
   auto engine = superstep::engine{};
   const auto model = scripted(asks_weather);
@@ -505,41 +497,34 @@ BOOST_AUTO_TEST_CASE(agent_in_per_thread_graph_keeps_its_conversation) {
   BOOST_TEST(now.values->messages.back().content == "noted again");
 }
 
-BOOST_AUTO_TEST_CASE(example_code_for_asking_a_provider_model_compiles) {
-  const auto use = [] { // calls a server, so it is only compiled
-    //! [model]
-    auto io = superstep::io_runtime{}; // must outlive the model
-    auto model = superstep::init_chat_model("anthropic:claude-sonnet-4-5", io).value();
-    auto answer = superstep::sync_wait(superstep::ask(model, "What is 6 * 7?"));
-    // answer.value().content is the text; answer.error() is the error if the call failed
-    //! [model]
-    return answer.has_value();
-  };
-  BOOST_TEST(sizeof use > 0U);
-}
-
-BOOST_AUTO_TEST_CASE(agent_runs_on_model_of_the_program) {
-  auto engine = superstep::engine{};
-  //! [parrot]
-  const auto agent = create_agent({.model = std::make_shared<parrot>()});
-  const auto done = engine.invoke(agent, "Hello!").state;
-  // done.messages.back().content == "You say: Hello!"
-  //! [parrot]
-  BOOST_TEST(done.messages.back().content == "You say: Hello!");
-}
-
-BOOST_AUTO_TEST_CASE(protocol_middleware_returns_plain_text_unchanged) {
+BOOST_AUTO_TEST_CASE(tool_calls_a_server) {
   const auto model = scripted("default: {text: hello}");
-  //! [protocol]
-  auto options = protocol_options{};
-  options.protocol = make_protocol("hermes").value();
-  options.on_error = [](const protocol_error& e) {
-    std::cerr << e.code << ": " << e.segment << '\n';
-  };
-  const auto wrapped = wrap_model(model, {make_protocol_middleware(options)});
-  //! [protocol]
-  auto asking = ask(wrapped, "Hello?");
-  BOOST_TEST(sync_wait(std::move(asking)).value().content == "hello");
+  //! [call_server]
+  auto io = superstep::io_runtime{}; // must outlive the client
+  auto client = std::make_shared<const http_client>(http_client::make(io, {}).value());
+  const auto agent = create_agent({.model = model, .tools = {rate_tool(client)}});
+  //! [call_server]
+  auto engine = superstep::engine{};
+  BOOST_TEST(engine.invoke(agent, "Hello?").state.messages.back().content == "hello");
+}
+
+BOOST_AUTO_TEST_CASE(agent_calls_a_graph_as_tool) {
+  const auto poet = create_agent({.model = scripted("default: {text: 'Here: \\0'}")});
+  const auto model = scripted("rules:\n"
+                              "  - {type: human, calls: [{name: ask_poet, args: {about: sea}}]}\n"
+                              "default: {text: '\\0'}");
+  //! [graph_tool]
+  const auto tool = make_graph_tool<poem_args>(
+      "ask_poet", "Asks a poet for a poem.", poet,
+      [](const poem_args& args) { // the input of the graph
+        return messages_state{.messages = {human_message("A poem about " + args.about)}};
+      },
+      [](const messages_state& done) { return text_of(done.messages.back()); }); // the result
+  const auto agent = create_agent({.model = model, .tools = {tool}});
+  //! [graph_tool]
+  auto engine = superstep::engine{};
+  BOOST_TEST(engine.invoke(agent, "Write.").state.messages.back().content ==
+             "Here: A poem about sea");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

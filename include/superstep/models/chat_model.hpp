@@ -84,8 +84,8 @@ enum class answer_mode : std::uint8_t {
 struct answer_schema {
   /// Name of the schema. For structured_method::tool_call, also the name of the tool.
   std::string name = "answer";
-  std::string description;                     ///< describes the answer to the model; may be empty
-  json::object schema;                         ///< the JSON Schema
+  std::string description{};                   ///< describes the answer to the model; may be empty
+  json::object schema{};                       ///< the JSON Schema
   answer_mode mode = answer_mode::json_schema; ///< what the provider enforces
   /// Whether the provider enforces the schema if it can. Schemas that OpenAI's strict mode does not
   /// accept, and that cannot be converted without a loss, are sent without it.

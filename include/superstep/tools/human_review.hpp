@@ -22,8 +22,8 @@ struct human_interrupt_config {
 
 /// An action that waits for review.
 struct action_request {
-  std::string action; ///< name of the action, such as the name of a tool
-  json::object args;  ///< arguments of the action
+  std::string action;  ///< name of the action, such as the name of a tool
+  json::object args{}; ///< arguments of the action
   friend bool operator==(const action_request&, const action_request&) = default;
 };
 
@@ -47,7 +47,7 @@ struct human_response {
   kind type = kind::accept; ///< the way of this answer
   /// Empty for accept, empty or the reason for ignore, a text for response, the changed action for
   /// edit. Some clients repeat the action to accept or ignore it.
-  std::variant<std::monostate, std::string, action_request> args;
+  std::variant<std::monostate, std::string, action_request> args{};
   friend bool operator==(const human_response&, const human_response&) = default;
 };
 
