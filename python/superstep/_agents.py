@@ -343,6 +343,11 @@ class Agent(_runs.Compiled[Input, AgentResult]):
                 filled = agent.messages_of_row(_columns_of(row))
                 if filled is not None:
                     return filled
+                if "type" not in row:
+                    raise ValueError(
+                        "the row is not a message: pass question= with the name of the column that "
+                        "contains the text"
+                    )
             return _input_of(row)
 
         return given

@@ -362,6 +362,14 @@ def test_rows_without_a_question_fail(value: Any) -> None:
     assert str(rows[0].error) == "the row has no value in the column 'q'"
 
 
+def test_error_of_row_with_columns_names_the_option_question() -> None:
+    agent = ss.create_agent(lambda messages, tools: messages[-1]["content"])
+    message = {"type": "human", "content": "Hi!"}
+    rows = sorted(agent.map([{"text": "Hi!"}, message, {"messages": [message]}]), key=lambda r: r.index)
+    assert "pass question= with the name of the column" in str(rows[0].error)
+    assert [row.answer for row in rows[1:]] == ["Hi!", "Hi!"]
+
+
 ABOUT = """version: v1
 model: {provider: scripted, path: model.yaml}
 input: {messages: [{role: user, content: "About {{city}}"}]}
