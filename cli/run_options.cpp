@@ -94,11 +94,10 @@ void select_rows(const selection_arguments& given, batch_options& into) {
 }
 
 void add_input_options(CLI::App& verb, run_arguments& into) {
-  add_number(
-      verb, "--group-prefix", into.batch.prefix_bytes,
-      "Run rows whose messages share their first BYTES bytes together, after one of them has "
-      "run alone, for the provider's prompt cache; 0 = the order of the input",
-      0, line_bytes_max);
+  add_number(verb, "--group-prefix", into.batch.prefix_bytes,
+             "Run rows whose messages share their first N bytes together, after one of them has "
+             "run alone, for the provider's prompt cache; 0 = the order of the input",
+             0, line_bytes_max);
   verb.add_option("--input-format", into.input_format,
                   "Format of the input; auto: csv or tsv if the name ends so, else jsonl")
       ->check(one_of({"auto", "jsonl", "csv", "tsv"}))
