@@ -526,7 +526,7 @@ public:
 
   bool may_fail(std::span<write* const> writes) const noexcept override {
     return !is_item_nothrow || base::may_fail_to_take(writes) ||
-           std::ranges::count(writes, true, &write::overwrite) > 1;
+           base::has_two_overwrites(writes);
   }
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source&) const override {
@@ -556,7 +556,7 @@ private:
   result<changed> add(state_block& state, std::span<write* const> writes, bool replaces) const {
     const auto overwrite = std::ranges::find(writes, true, &write::overwrite);
     if (overwrite != writes.end()) {
-      if (std::ranges::count(writes, true, &write::overwrite) > 1)
+      if (base::has_two_overwrites(writes))
         return this->one_overwrite_only();
       writes = {overwrite, 1};
       replaces = true;
