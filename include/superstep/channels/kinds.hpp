@@ -525,8 +525,7 @@ public:
       : base{std::move(name), place, is_item_nothrow}, accumulate_{accumulate} {}
 
   bool may_fail(std::span<write* const> writes) const noexcept override {
-    return !is_item_nothrow || base::may_fail_to_take(writes) ||
-           base::has_two_overwrites(writes);
+    return !is_item_nothrow || base::may_fail_to_take(writes) || base::has_two_overwrites(writes);
   }
   result<changed> update(state_block& state, std::span<write* const> writes,
                          id_source&) const override {
