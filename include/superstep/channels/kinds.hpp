@@ -49,7 +49,7 @@ concept reducer_for = (std::invocable<const Fn&, T&, T&&, id_source&> &&
 /// Combines `more` with `into` by a reducer of any of the three forms. Throws what the reducer
 /// throws.
 template <class T, reducer_for<T> Fn>
-void fold(const Fn& fn, T& into, T&& more, id_source& ids) {
+void fold(const Fn& fn, T& into, std::type_identity_t<T>&& more, id_source& ids) {
   if constexpr (std::invocable<const Fn&, T&, T&&, id_source&>)
     fn(into, std::move(more), ids);
   else if constexpr (std::is_void_v<std::invoke_result_t<const Fn&, T&, T&&>>)
@@ -86,13 +86,13 @@ constexpr bool fold_is_nothrow() {
 /// Whether the reducer returns a new value and can be called with a const first parameter.
 template <class Fn, class T>
 constexpr bool fold_makes_new() {
-  if constexpr (std::invocable<const Fn&, T&, T&&, id_source&>)
-    return false;
-  else if constexpr (std::is_void_v<std::invoke_result_t<const Fn&, T&, T&&>>)
-    // The call with a const value is not checked here: a generic reducer may not compile with it.
-    return false;
-  else
-    return std::invocable<const Fn&, const T&, T&&>;
+  if constexpr (!std::invocable<const Fn&, T&, T&&, id_source&>) {
+    if constexpr (!std::is_void_v<std::invoke_result_t<const Fn&, T&, T&&>>)
+      return std::invocable<const Fn&, const T&, T&&>;
+  }
+  // The call with a const value is not checked for reducers in place: a generic one may not compile
+  // with it.
+  return false;
 }
 } // namespace detail
 
