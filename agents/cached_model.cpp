@@ -3,6 +3,7 @@
 // wait for its answer. If it fails, the others are sent too.
 #include "agents/cached_model.hpp"
 
+#include "base/ascii_text.hpp"
 #include "base/digest.hpp"
 #include "base/fenced_text.hpp"
 #include "messages/openai_json.hpp"
@@ -156,7 +157,7 @@ bool is_storable(const message& answer, const model_request& request) {
   if (!answer.tool_calls.empty())
     return true;
   const auto text = text_of(answer);
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos)
+  if (is_blank(text))
     return false;
   if (!request.format)
     return true;

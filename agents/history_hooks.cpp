@@ -4,6 +4,7 @@
 #include "agents/history_hooks.hpp"
 
 #include "agents/run_of_request.hpp"
+#include "base/ascii_text.hpp"
 #include "models/providers/answer_end.hpp"
 
 #include <superstep/agents/detail/react_loop.hpp>
@@ -117,8 +118,7 @@ task<update<chat_state>> summarise(std::shared_ptr<const summary_spec> options,
 
 std::optional<std::string> summary_in(const message& answer) {
   auto text = text_of(answer);
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos ||
-      !providers::why_cut(answer.response_metadata).empty())
+  if (is_blank(text) || !providers::why_cut(answer.response_metadata).empty())
     return std::nullopt;
   return text;
 }

@@ -40,4 +40,9 @@ namespace superstep {
              : text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
+/// Whether a text has only spaces, tabs and line ends.
+[[nodiscard]] inline bool is_blank(std::string_view text) noexcept {
+  return trimmed(text).empty();
+}
+
 } // namespace superstep

@@ -3,6 +3,7 @@
 // the pieces. models/providers converts JSON to messages; http_caller.cpp reads the bytes.
 #include "models/http/answer_stream.hpp"
 
+#include "base/ascii_text.hpp"
 #include "messages/append_chunk.hpp"
 #include "models/http/answer_json.hpp"
 #include "models/http/call_count.hpp"
@@ -166,7 +167,7 @@ void refuse_calls(message& m, const std::string& loss) {
 
 result<message> read_answer(provider_api api, std::string_view body, std::size_t calls_max,
                             std::size_t spare) {
-  if (body.find_first_not_of(" \t\r\n") == std::string_view::npos)
+  if (is_blank(body))
     return error{errc::parse_failed, "the answer is empty"};
   if (calls_max != 0 && has_more_calls(api, body, calls_max, spare))
     return error{model_errc::bad_answer, too_many_calls(calls_max)};

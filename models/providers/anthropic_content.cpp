@@ -4,6 +4,7 @@
 // images and files; anthropic_request.cpp assembles the turns.
 #include "models/providers/anthropic_content.hpp"
 
+#include "base/ascii_text.hpp"
 #include "models/providers/json_parts.hpp"
 
 #include <superstep/messages/message_json.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds requests for Anthropic's Messages API. The API requires user and assistant turns to
 // alternate, so adjacent human and tool messages are merged.
+#include "base/ascii_text.hpp"
 #include "models/providers/anthropic.hpp"
 #include "models/providers/anthropic_content.hpp"
 #include "models/providers/json_parts.hpp"

@@ -51,6 +51,10 @@ std::int64_t count_in(const json::object& o, std::string_view key) {
              : 0;
 }
 
+std::int64_t total_in(const json::object& usage, std::int64_t sum) {
+  return member(usage, "total_tokens") ? count_in(usage, "total_tokens") : sum;
+}
+
 void put_count(object_box& into, std::string_view name, const json::object& from,
                std::string_view key) {
   if (const auto* value = member(from, key); value && value->is_number())
@@ -103,10 +107,6 @@ result<token_usage> not_reported(token_usage all, optional_box<token_usage>& rep
   if (added)
     reported = std::move(all);
   return added;
-}
-
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
 bool is_of_server_tool(std::string_view type) {

@@ -29,6 +29,8 @@ namespace superstep::providers {
 /// Returns the number of tokens in a member: an integer, or a double without a fraction. Returns 0
 /// if there is none.
 [[nodiscard]] std::int64_t count_in(const json::object& o, std::string_view key);
+/// Returns `total_tokens` of a usage; `sum` if the server does not report it.
+[[nodiscard]] std::int64_t total_in(const json::object& usage, std::int64_t sum);
 /// Copies the number of tokens in the member `key` of `from` to `into` under the name `name`,
 /// unless it is missing or not a number.
 void put_count(object_box& into, std::string_view name, const json::object& from,
@@ -59,9 +61,6 @@ void put_as(object_box& into, std::string_view name, const json::object& from,
 
 /// Whether the message's content has the standard form (response_metadata.output_version is "v1").
 [[nodiscard]] bool is_standard(const message& m);
-/// Whether a text has only white space.
-[[nodiscard]] bool is_blank(std::string_view text);
-
 /// Whether a block of this type is the call or the result of a tool that a provider runs, in the
 /// form of Anthropic, of the Responses API, or in standard form.
 [[nodiscard]] bool is_of_server_tool(std::string_view type);

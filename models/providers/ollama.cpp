@@ -2,6 +2,7 @@
 // Builds requests for Ollama's chat API and reads its answers.
 #include "models/providers/ollama.hpp"
 
+#include "base/ascii_text.hpp"
 #include "messages/python_text.hpp"
 #include "messages/spaced_json.hpp"
 #include "models/providers/json_parts.hpp"

@@ -69,8 +69,7 @@ token_usage read_usage(const json::object& usage, std::string_view service_tier)
   auto out = token_usage{};
   out.input_tokens = count_in(usage, "prompt_tokens");
   out.output_tokens = count_in(usage, "completion_tokens");
-  out.total_tokens = member(usage, "total_tokens") ? count_in(usage, "total_tokens")
-                                                   : out.input_tokens + out.output_tokens;
+  out.total_tokens = total_in(usage, out.input_tokens + out.output_tokens);
   // Tokens of the tiers flex and priority have other prices and are therefore counted separately.
   const auto has_own_price = service_tier == "flex" || service_tier == "priority";
   const auto tier = std::string{has_own_price ? service_tier : ""};
