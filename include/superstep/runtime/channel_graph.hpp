@@ -7,7 +7,6 @@
 #include <superstep/runtime/inputs.hpp>
 
 #include <array>
-#include <cstddef>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -189,11 +188,10 @@ private:
   channel_handle<T, Held> add_channel(std::string name, Held initial, Args... args) {
     // first, because it throws if the graph is compiled; the compiled graph shares the layout
     const auto index = builder_.add_channel(detail::make_unique_as<const channel, Channel>(
-        std::move(name), slot_place<Held>{channel_count_}, std::move(args)...));
+        std::move(name), slot_place<Held>{layout_->blank.size()}, std::move(args)...));
     const auto slot = layout_->blank.add(
         detail::make_unique_as<slot_block::slot, slot_block::slot_of<Held>>(std::move(initial)));
-    SUPERSTEP_ASSERT(index == channel_count_ && slot == channel_count_);
-    ++channel_count_;
+    SUPERSTEP_ASSERT(index == slot);
     return {*layout_, index};
   }
   template <class... H>
@@ -210,7 +208,6 @@ private:
 
   std::shared_ptr<detail::channel_layout> layout_;
   detail::program_builder builder_;
-  std::size_t channel_count_ = 0;
 };
 
 } // namespace superstep

@@ -53,6 +53,8 @@ public:
   [[nodiscard]] bool shares_values() const noexcept override { return true; }
   /// Adds a slot and returns its index.
   std::size_t add(std::unique_ptr<slot> s);
+  /// Returns the number of slots.
+  [[nodiscard]] std::size_t size() const noexcept { return slots_.size(); }
 
   /// Returns the object of a slot, or null if there is no such slot or it has another type.
   template <class T>
