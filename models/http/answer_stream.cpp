@@ -18,6 +18,7 @@
 #include <superstep/messages/messages.hpp>
 #include <superstep/models/chat_model.hpp>
 
+#include <boost/json/monotonic_resource.hpp>
 #include <simdjson.h>
 
 #include <algorithm>
