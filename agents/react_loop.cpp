@@ -147,7 +147,8 @@ std::string missing(const std::vector<tool_definition>& wanted,
   return out;
 }
 
-model_request request_of(model_turn turn, const runtime& rt, const context_ptr& asked) {
+/// Returns the request of a turn, whose parts it takes.
+model_request request_of(model_turn&& turn, const runtime& rt, const context_ptr& asked) {
   auto request = model_request{};
   request.system = std::move(turn.system);
   request.messages = std::move(turn.messages);
