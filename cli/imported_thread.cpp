@@ -3,6 +3,7 @@
 // import` and `export` with the option --form langgraph.
 #include "cli/imported_thread.hpp"
 
+#include "base/json_members.hpp"
 #include "checkpoint/thread_import.hpp"
 
 #include <superstep/messages/message_json.hpp>
@@ -18,17 +19,6 @@ namespace {
 
 /// The nesting depth up to which the lists and objects of a state are searched for messages.
 constexpr auto depth_max = 8;
-
-const json::object* object_in(const json::object& from, std::string_view key) {
-  const auto* found = from.if_contains(key);
-  return found != nullptr ? found->if_object() : nullptr;
-}
-
-std::string_view text_in(const json::object& from, std::string_view key) {
-  const auto* found = from.if_contains(key);
-  return found != nullptr && found->is_string() ? std::string_view{found->get_string()}
-                                                : std::string_view{};
-}
 
 /// Returns the message type of a LangChain class, such as "human" for HumanMessage; empty for a
 /// class that is not a message.

@@ -2,7 +2,7 @@
 // Reads messages from external JSON: of users, of chat-completions servers and of langchain's
 // files. The reader accepts the different forms of these sources, and reports the first invalid
 // member with its path. Messages in checkpoints are read by message_stored.cpp instead.
-#include "blocks/block_parts.hpp"
+#include "base/json_members.hpp"
 #include "fault_at.hpp"
 #include "kwargs_calls.hpp"
 #include "messages/openai_json.hpp"
@@ -289,7 +289,7 @@ private:
       return;
     auto usage = usage_from_json(value, member_path(path_, key));
     for (const auto* count : {"input_tokens", "output_tokens", "total_tokens"})
-      if (usage && !blocks::member(value.get_object(), count))
+      if (usage && !member(value.get_object(), count))
         return fail(key, "must have `" + std::string{count} + '`');
     if (usage)
       to_.usage = *std::move(usage);
@@ -305,9 +305,9 @@ private:
     if (!spoken && !calls && to_.type != message_type::remove)
       fault_ = fault_at(path_,
                         "a message needs `role` (or `type`) and `content`, got " + to_text(from_));
-    else if (to_.type == message_type::tool && !blocks::member(from_, "tool_call_id"))
+    else if (to_.type == message_type::tool && !member(from_, "tool_call_id"))
       fail("tool_call_id", "a tool message must name the call it answers");
-    else if (to_.type == message_type::function && !blocks::member(from_, "name"))
+    else if (to_.type == message_type::function && !member(from_, "name"))
       fail("name", "a function message must name its function");
     else if (to_.type == message_type::chat && (!to_.role || to_.role->empty()))
       fail("role", "a chat message must name its role");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model that adds tools and parameters to every request.
+#include "base/json_members.hpp"
 #include "models/providers/json_parts.hpp"
 
 #include <superstep/base/detail/assert.hpp>
@@ -54,7 +55,7 @@ result<chat_model_ptr> bind_tools(chat_model_ptr model, tool_definitions tools,
   SUPERSTEP_ASSERT(model != nullptr && tools != nullptr);
   auto parameters = json::object{};
   const auto& choice = binding.choice;
-  const auto is_word = providers::is_one_of(choice, {"auto", "any", "none", "required"});
+  const auto is_word = is_one_of(choice, {"auto", "any", "none", "required"});
   const auto is_tool = std::any_of(tools->begin(), tools->end(),
                                    [&](const auto& tool) { return tool.name == choice; });
   if (!choice.empty() && !is_word && !is_tool)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts answers and streams to output version v1, in which content is a list of standard blocks.
+#include "base/json_members.hpp"
 #include "models/providers/json_parts.hpp"
 
 #include <superstep/messages/message_json.hpp>
@@ -56,7 +57,7 @@ std::int64_t chunk_standardizer::free_index(std::int64_t wanted) {
 }
 
 void chunk_standardizer::number(json::object& block) {
-  const auto type = providers::type_of(block);
+  const auto type = type_of(block);
   const auto* index = block.if_contains("index");
   if (!index || index->is_null()) {
     // A piece without an index continues the previous block of the same type.

@@ -3,8 +3,8 @@
 // stops at the first keyword that the subset does not have.
 #include "models/strict_schema.hpp"
 
+#include "base/json_members.hpp"
 #include "models/json_schema.hpp"
-#include "models/providers/json_parts.hpp"
 
 #include <fmt/format.h>
 
@@ -17,8 +17,6 @@
 namespace superstep {
 
 namespace {
-
-using providers::is_one_of;
 
 // The limits of the strict mode.
 constexpr auto properties_max = std::size_t{5'000};
@@ -54,7 +52,7 @@ const json::object* find_target(const json::object& root, std::string_view refer
 const json::object& resolved(const json::object& schema, const json::object& root) {
   const auto* at = &schema;
   for (auto hops = 0; hops < hops_max; ++hops) {
-    const auto* all = providers::array_in(*at, "allOf");
+    const auto* all = array_in(*at, "allOf");
     const json::object* next = nullptr;
     if (const auto* reference = at->if_contains("$ref"); reference && reference->is_string())
       next = find_target(root, std::string_view{reference->get_string()});
@@ -73,12 +71,12 @@ bool accepts_null(const json::value& schema, const json::object& root, int hops 
   if (!object)
     return !schema.is_bool() || schema.get_bool();
   const auto& seen = resolved(*object, root);
-  if (const auto* list = providers::array_in(seen, "enum"))
+  if (const auto* list = array_in(seen, "enum"))
     return std::ranges::find(*list, json::value{}) != list->end();
   if (const auto* constant = seen.if_contains("const"))
     return constant->is_null();
   for (const auto* key : {"anyOf", "oneOf"})
-    if (const auto* any = providers::array_in(seen, key); any && hops < hops_max)
+    if (const auto* any = array_in(seen, key); any && hops < hops_max)
       return std::ranges::any_of(
           *any, [&](const auto& branch) { return accepts_null(branch, root, hops + 1); });
   return seen.contains("type") ? schema::allows_null(seen)
@@ -148,7 +146,7 @@ private:
 std::optional<json::object> strict_conversion::inlined(const json::object& schema,
                                                        const std::string& path) {
   const auto* reference = schema.if_contains("$ref");
-  const auto* all = providers::array_in(schema, "allOf");
+  const auto* all = array_in(schema, "allOf");
   if (!reference && !all)
     return std::nullopt;
   const json::object* target = nullptr;
@@ -186,7 +184,7 @@ void strict_conversion::count_values(const json::object& schema, const std::stri
     if (const auto* text = v.if_string())
       count_name({text->data(), text->size()}, path);
   };
-  if (const auto* list = providers::array_in(schema, "enum"))
+  if (const auto* list = array_in(schema, "enum"))
     std::ranges::for_each(*list, count);
   if (const auto* constant = schema.if_contains("const"))
     count(*constant);
@@ -202,7 +200,7 @@ void strict_conversion::complete_type(json::object& into, const std::string& pat
     if (std::ranges::find(types, name) == types.end())
       types.push_back(name);
   };
-  if (const auto* list = providers::array_in(into, "enum"))
+  if (const auto* list = array_in(into, "enum"))
     std::ranges::for_each(*list, add);
   else if (const auto* constant = into.if_contains("const"))
     add(*constant);
@@ -263,14 +261,14 @@ void strict_conversion::convert_members(const json::object& from, json::object& 
                                         const std::string& path, std::size_t depth,
                                         std::size_t nesting) {
   const auto* more = from.if_contains("additionalProperties");
-  const auto* properties = providers::object_in(from, "properties");
+  const auto* properties = object_in(from, "properties");
   if (more && *more != false)
     refuse(path, "allows additional properties");
   if (!properties && !more)
     refuse(path, "has no properties, so it allows any members");
   if (nesting >= nesting_max)
     refuse(path, fmt::format("is nested more than {} levels deep", nesting_max));
-  const auto* listed = providers::array_in(from, "required");
+  const auto* listed = array_in(from, "required");
   auto converted = json::object{};
   auto names = json::array{};
   for (const auto& member : properties ? *properties : json::object{}) {
@@ -341,7 +339,7 @@ void write_absent(json::value& v, absence form, const json::value& given, const 
   if (!object || levels == 0 || !v.is_structured())
     return;
   const auto& schema = resolved(*object, root);
-  if (const auto* any = providers::array_in(schema, "anyOf"))
+  if (const auto* any = array_in(schema, "anyOf"))
     for (const auto& branch : *any) {
       auto candidate = v;
       write_absent(candidate, form, branch, root, levels - 1);
@@ -354,10 +352,10 @@ void write_absent(json::value& v, absence form, const json::value& given, const 
   if (const auto* items = schema.if_contains("items"); items && v.is_array())
     for (auto& item : v.get_array())
       write_absent(item, form, *items, root, levels - 1);
-  const auto* properties = providers::object_in(schema, "properties");
+  const auto* properties = object_in(schema, "properties");
   if (!properties || !v.is_object())
     return;
-  const auto* listed = providers::array_in(schema, "required");
+  const auto* listed = array_in(schema, "required");
   auto& members = v.get_object();
   for (const auto& property : *properties) {
     auto* member = members.if_contains(property.key());
@@ -378,7 +376,7 @@ constexpr auto schema_levels_max = 256;
 } // namespace
 
 result<json::object> to_strict_schema(const json::object& schema) {
-  if (providers::type_of(schema) != "object")
+  if (type_of(schema) != "object")
     return error{errc::invalid_argument, "the root must have the type object"};
   auto conversion = strict_conversion{schema};
   auto out = conversion.convert(schema, {}, 0, 0);

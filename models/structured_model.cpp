@@ -2,10 +2,10 @@
 // Structured answers: requests an answer by a schema, in JSON mode or as a tool call, and checks
 // the answer against the schema.
 #include "base/fenced_text.hpp"
+#include "base/json_members.hpp"
 #include "base/utf8.hpp"
 #include "models/json_schema.hpp"
 #include "models/providers/answer_end.hpp"
-#include "models/providers/json_parts.hpp"
 #include "models/strict_schema.hpp"
 
 #include <superstep/base/detail/assert.hpp>
@@ -121,7 +121,7 @@ task<result<structured_answer>> structured_model::ask(model_input input) const {
 
 result<structured_model> with_structured_output(chat_model_ptr model, answer_schema schema,
                                                 structured_method method) {
-  if (providers::text_in(schema.schema, "type") != "object")
+  if (text_in(schema.schema, "type") != "object")
     return error{model_errc::bad_configuration,
                  "answer_schema::schema must have the member \"type\": \"object\""};
   if (schema.name.empty())

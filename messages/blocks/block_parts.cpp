@@ -2,34 +2,9 @@
 // Accessors for JSON blocks that all converters in this folder share.
 #include "block_parts.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace superstep::blocks {
-
-const json::value* member(const json::object& o, std::string_view key) {
-  const auto* value = o.if_contains(key);
-  return value && !value->is_null() ? value : nullptr;
-}
-
-std::string_view text_in(const json::object& o, std::string_view key) {
-  const auto* value = o.if_contains(key);
-  const auto* text = value ? value->if_string() : nullptr;
-  return text ? std::string_view{text->data(), text->size()} : std::string_view{};
-}
-
-const json::object* object_in(const json::object& o, std::string_view key) {
-  const auto* value = o.if_contains(key);
-  return value ? value->if_object() : nullptr;
-}
-
-std::string_view type_of(const json::object& block) {
-  return text_in(block, "type");
-}
-
-bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), text) != words.end();
-}
 
 bool is_standard_type(std::string_view type) {
   return is_one_of(type, {"text", "reasoning", "tool_call", "tool_call_chunk", "invalid_tool_call",

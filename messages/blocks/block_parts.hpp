@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/json.hpp>
+#include "base/json_members.hpp"
 
 #include <initializer_list>
 #include <string>
@@ -9,16 +9,6 @@
 
 namespace superstep::blocks {
 
-/// Returns the member, or nullptr if it is absent or null.
-[[nodiscard]] const json::value* member(const json::object& o, std::string_view key);
-/// Returns the text of a member; "" if it is absent or not a string.
-[[nodiscard]] std::string_view text_in(const json::object& o, std::string_view key);
-/// Returns the object that a member contains, or nullptr.
-[[nodiscard]] const json::object* object_in(const json::object& o, std::string_view key);
-/// Returns the text of the member `type`; "" if it is absent.
-[[nodiscard]] std::string_view type_of(const json::object& block);
-
-[[nodiscard]] bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words);
 /// Whether this is a block type of the standard form.
 [[nodiscard]] bool is_standard_type(std::string_view type);
 

@@ -11,33 +11,12 @@
 
 namespace superstep::providers {
 
-const json::value* member(const json::object& o, std::string_view key) {
-  const auto* value = o.if_contains(key);
-  return value && !value->is_null() ? value : nullptr;
-}
-
-std::string_view text_in(const json::object& o, std::string_view key) {
-  const auto* value = o.if_contains(key);
-  const auto* text = value ? value->if_string() : nullptr;
-  return text ? std::string_view{text->data(), text->size()} : std::string_view{};
-}
-
 std::string arguments_in(const json::object& o, std::string_view key) {
   const auto* value = member(o, key);
   if (!value || value->is_string())
     return std::string{text_in(o, key)};
   const auto* object = value->if_object();
   return object && object->empty() ? std::string{} : to_text(*value);
-}
-
-const json::object* object_in(const json::object& o, std::string_view key) {
-  const auto* value = o.if_contains(key);
-  return value ? value->if_object() : nullptr;
-}
-
-const json::array* array_in(const json::object& o, std::string_view key) {
-  const auto* value = o.if_contains(key);
-  return value ? value->if_array() : nullptr;
 }
 
 std::int64_t count_in(const json::object& o, std::string_view key) {
@@ -59,14 +38,6 @@ void put_count(object_box& into, std::string_view name, const json::object& from
                std::string_view key) {
   if (const auto* value = member(from, key); value && value->is_number())
     into.insert_or_assign(name, json::value(count_in(from, key)));
-}
-
-std::string_view type_of(const json::object& block) {
-  return text_in(block, "type");
-}
-
-bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), text) != words.end();
 }
 
 json::object only(const json::object& from, std::initializer_list<std::string_view> keys) {

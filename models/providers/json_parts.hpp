@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/json_members.hpp"
 #include "models/providers/provider_format.hpp"
 
-#include <superstep/base/json.hpp>
 #include <superstep/messages/messages.hpp>
 #include <superstep/models/chat_model.hpp>
 
@@ -15,17 +15,9 @@
 
 namespace superstep::providers {
 
-/// Returns the member; nullptr if it is missing or null.
-[[nodiscard]] const json::value* member(const json::object& o, std::string_view key);
-/// Returns the text of a member; "" if it is missing or not a string.
-[[nodiscard]] std::string_view text_in(const json::object& o, std::string_view key);
 /// Returns the arguments of a call in a streamed piece: a text, or JSON that some servers send
 /// instead. "" if the member is missing or an empty object, which a text may follow.
 [[nodiscard]] std::string arguments_in(const json::object& o, std::string_view key);
-/// Returns the object or list in a member; nullptr if there is none. @{
-[[nodiscard]] const json::object* object_in(const json::object& o, std::string_view key);
-[[nodiscard]] const json::array* array_in(const json::object& o, std::string_view key);
-/// @}
 /// Returns the number of tokens in a member: an integer, or a double without a fraction. Returns 0
 /// if there is none.
 [[nodiscard]] std::int64_t count_in(const json::object& o, std::string_view key);
@@ -35,9 +27,6 @@ namespace superstep::providers {
 /// unless it is missing or not a number.
 void put_count(object_box& into, std::string_view name, const json::object& from,
                std::string_view key);
-/// Returns the text of the member `type`; "" if there is none.
-[[nodiscard]] std::string_view type_of(const json::object& block);
-[[nodiscard]] bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words);
 
 /// Returns the members of `from` that have these names.
 [[nodiscard]] json::object only(const json::object& from,
