@@ -67,6 +67,6 @@ private:
 
 /// Converts token counts. Details for the service tiers flex and priority get the tier as a prefix
 /// of their names, because tokens of these tiers have other prices.
-[[nodiscard]] token_usage read_usage(const json::object& usage, std::string_view service_tier);
+[[nodiscard]] token_usage read_usage(const json::object& usage, std::string_view tier_name);
 
 } // namespace superstep::openai_chat

@@ -5,6 +5,7 @@
 #include "models/providers/answer_end.hpp"
 #include "models/providers/json_parts.hpp"
 #include "models/providers/openai_chat.hpp"
+#include "models/providers/service_tier.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -65,28 +66,21 @@ result<> read_message(message& m, const json::object& from, std::string_view cut
 
 } // namespace
 
-token_usage read_usage(const json::object& usage, std::string_view service_tier) {
+token_usage read_usage(const json::object& usage, std::string_view tier_name) {
+  const auto tier = service_tier{tier_name};
   auto out = token_usage{};
   out.input_tokens = count_in(usage, "prompt_tokens");
   out.output_tokens = count_in(usage, "completion_tokens");
   out.total_tokens = total_in(usage, out.input_tokens + out.output_tokens);
-  // Tokens of the tiers flex and priority have other prices and are therefore counted separately.
-  const auto has_own_price = service_tier == "flex" || service_tier == "priority";
-  const auto tier = std::string{has_own_price ? service_tier : ""};
-  const auto prefix = has_own_price ? tier + '_' : tier;
   if (const auto* input = object_in(usage, "prompt_tokens_details")) {
     put_count(out.input_details, "audio", *input, "audio_tokens");
-    put_count(out.input_details, prefix + "cache_read", *input, "cached_tokens");
+    put_count(out.input_details, tier.key_of("cache_read"), *input, "cached_tokens");
   }
   if (const auto* output = object_in(usage, "completion_tokens_details")) {
     put_count(out.output_details, "audio", *output, "audio_tokens");
-    put_count(out.output_details, prefix + "reasoning", *output, "reasoning_tokens");
+    put_count(out.output_details, tier.key_of("reasoning"), *output, "reasoning_tokens");
   }
-  if (has_own_price) {
-    out.input_details[tier] = out.input_tokens - count_in(out.input_details, prefix + "cache_read");
-    out.output_details[tier] =
-        out.output_tokens - count_in(out.output_details, prefix + "reasoning");
-  }
+  tier.count_rest(out);
   return out;
 }
 

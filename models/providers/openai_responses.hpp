@@ -28,7 +28,7 @@ namespace superstep::openai_responses {
 
 /// Converts token counts. Details for the service tiers flex and priority get the tier as a prefix
 /// of their names, because tokens of these tiers have other prices.
-[[nodiscard]] token_usage read_usage(const json::object& usage, std::string_view service_tier);
+[[nodiscard]] token_usage read_usage(const json::object& usage, std::string_view tier_name);
 
 /// Converts the events of one stream to message chunks. Events must be read in order. Each item,
 /// and each part of an item, becomes a block with an index.

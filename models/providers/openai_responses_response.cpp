@@ -6,6 +6,7 @@
 #include "models/providers/json_parts.hpp"
 #include "models/providers/openai_responses.hpp"
 #include "models/providers/responses_items.hpp"
+#include "models/providers/service_tier.hpp"
 
 #include <utility>
 
@@ -69,23 +70,17 @@ void add_call(message& m, const json::object& item, std::string_view cut) {
 
 } // namespace
 
-token_usage read_usage(const json::object& usage, std::string_view service_tier) {
+token_usage read_usage(const json::object& usage, std::string_view tier_name) {
+  const auto tier = service_tier{tier_name};
   auto out = token_usage{};
   out.input_tokens = count_in(usage, "input_tokens");
   out.output_tokens = count_in(usage, "output_tokens");
   out.total_tokens = total_in(usage, out.input_tokens + out.output_tokens);
-  const auto has_own_price = service_tier == "flex" || service_tier == "priority";
-  const auto tier = std::string{has_own_price ? service_tier : ""};
-  const auto prefix = has_own_price ? tier + '_' : tier;
   if (const auto* details = object_in(usage, "input_tokens_details"))
-    put_as(out.input_details, prefix + "cache_read", *details, "cached_tokens");
+    put_as(out.input_details, tier.key_of("cache_read"), *details, "cached_tokens");
   if (const auto* details = object_in(usage, "output_tokens_details"))
-    put_as(out.output_details, prefix + "reasoning", *details, "reasoning_tokens");
-  if (has_own_price) {
-    out.input_details[tier] = out.input_tokens - count_in(out.input_details, prefix + "cache_read");
-    out.output_details[tier] =
-        out.output_tokens - count_in(out.output_details, prefix + "reasoning");
-  }
+    put_as(out.output_details, tier.key_of("reasoning"), *details, "reasoning_tokens");
+  tier.count_rest(out);
   return out;
 }
 
