@@ -9,6 +9,7 @@
 #include "base/held_exception.hpp"
 #include "base/utf8.hpp"
 
+#include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/agents/detail/response_reader.hpp>
 #include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/messages/message_json.hpp>
@@ -249,9 +250,8 @@ void count_failed_calls(row_outcome& out, const message_list& messages, std::siz
 
 /// Copies the results in the run's final state to the row's outcome. They cannot be moved, because
 /// the checkpointer of a saved row shares the state.
-/// @param before number of messages in the row's input
-void copy_state(row_outcome& out, const chat_state& state, std::size_t before) {
-  count_failed_calls(out, state.messages, before);
+void copy_state(row_outcome& out, const chat_state& state, const row_input_size& input) {
+  count_failed_calls(out, state.messages, input.messages);
   // Some servers report the name of the model that gave the answer.
   if (!state.messages.empty())
     if (const auto* name = state.messages.back().response_metadata.if_contains("model_name"))
@@ -259,7 +259,8 @@ void copy_state(row_outcome& out, const chat_state& state, std::size_t before) {
         out.model = name->get_string().c_str();
   out.messages = state.messages;
   out.usage = state.usage;
-  out.model_calls = state.model_calls;
+  // The counter of the state starts with the answers in the input; see agent_front::turn().
+  out.model_calls = state.model_calls - std::min(state.model_calls, input.answers);
   out.tool_calls = state.tool_calls;
   if (!state.structured_response.is_null())
     out.state["structured_response"] = state.structured_response;
@@ -406,7 +407,7 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
   const auto calls = request.config.deadline ? std::make_shared<row_calls>() : nullptr;
   const auto context = context_for(request, trace, calls);
   request.config.context = context;
-  const auto messages = request.messages.size();
+  const auto input = row_input_size{request.messages.size(), react::answers_in(request.messages)};
   auto from = beginning{};
   try {
     from = begin(request);
@@ -421,7 +422,7 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
   }
   const auto modes = trace ? stream_mode::debug : stream_mode::none;
   auto end = ending{.context = context,
-                    .messages_before = messages,
+                    .input = input,
                     .steps_before = from.steps,
                     .attempt = request.attempt,
                     .saved_steps = checkpointer_ ? saved_steps_of(request) : nullptr,
@@ -480,15 +481,18 @@ std::function<void(detail::raw_result)> agent_runner::end_of(ending end) const {
       // A run without steps has found that another process has just ended the row.
       if (end.saved_steps && (end.steps_before >= 0 || ended.stats.steps == 0))
         out.steps = std::max(out.steps, end.saved_steps());
-      if (ended.state)
-        copy_state(out, static_cast<const struct_block<chat_state>&>(*ended.state).state,
-                   end.messages_before);
+      auto next_call = std::uint32_t{0}; // number of the first call that the state does not contain
+      if (ended.state) {
+        const auto& state = static_cast<const struct_block<chat_state>&>(*ended.state).state;
+        copy_state(out, state, end.input);
+        next_call = state.model_calls;
+      }
       out.is_usage_unknown =
           has_server && ((out.model_calls > 0 && is_unreported(out.usage)) ||
                          (ended.error && has_unreported_answers(ended.error->cause)));
       auto is_cut = false;
       if (ended.error && ended.error->code == graph_errc::deadline && end.calls) {
-        is_cut = end.calls->add_to(out, has_server);
+        is_cut = end.calls->add_to(out, next_call, has_server);
       } else if (ended.error) {
         add_failed_call(out, ended.error->cause);
         add_failed_tool_call(out, ended.error->cause);

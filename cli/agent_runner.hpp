@@ -20,6 +20,12 @@
 
 namespace superstep::cli {
 
+/// The size of a row's input.
+struct row_input_size {
+  std::size_t messages = 0;
+  std::uint32_t answers = 0; ///< messages of a model
+};
+
 /// Runs each row of a batch as a run of an agent. The agent and the engine must outlive this object
 /// and the rows that it runs.
 class agent_runner final : public row_runner {
@@ -65,7 +71,7 @@ private:
   /// The data that is needed to report the outcome of a row when its run has ended.
   struct ending {
     std::shared_ptr<const agent_context> context;
-    std::size_t messages_before = 0;
+    row_input_size input;
     std::int64_t steps_before = 0;
     std::uint32_t attempt = 1;
     std::function<std::uint32_t()> saved_steps; ///< null unless the row is saved

@@ -37,12 +37,11 @@ void row_calls::observe(const call_event& event) {
   }
 }
 
-bool row_calls::add_to(row_outcome& out, bool has_server) const {
+bool row_calls::add_to(row_outcome& out, std::uint32_t next_call, bool has_server) const {
   const auto guard = std::lock_guard{mutex_};
   auto has_cut = false;
-  const auto in_state = out.model_calls; // also the number of the first call that the state lacks
   for (const auto& call : model_calls_) {
-    if (call.number < in_state)
+    if (call.number < next_call)
       continue;
     ++out.model_calls;
     if (call.usage)

@@ -26,10 +26,11 @@ public:
 
   /// Adds the calls that the state lacks to the outcome of a row, which contains those of the
   /// state.
+  /// @param next_call number of the first call that the state lacks
   /// @param has_server whether a server reports the tokens of the answers
   /// @return whether the tokens of one of these calls are not known, because the deadline cut it
   /// off
-  [[nodiscard]] bool add_to(row_outcome& out, bool has_server) const;
+  [[nodiscard]] bool add_to(row_outcome& out, std::uint32_t next_call, bool has_server) const;
 
 private:
   struct model_call {

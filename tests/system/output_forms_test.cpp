@@ -136,4 +136,33 @@ BOOST_AUTO_TEST_CASE(rows_file_is_not_an_input_or_event_log) {
   BOOST_TEST(events.exit_code == 1, events.err);
 }
 
+BOOST_AUTO_TEST_CASE(model_calls_exclude_answers_of_input) {
+  const auto job = cli_job{};
+  job.write("agent.yaml", "model: {provider: scripted, path: rules.yaml}\ntools: [calculator]\n");
+  job.write("rules.yaml",
+            "rules:\n"
+            "  - {type: human, calls: [{name: calculator, args: {expression: 1+1}}]}\n"
+            "  - {type: tool, text: done}\n");
+  job.write("in.jsonl", R"({"id":"r","messages":[{"role":"user","content":"a"},)"
+                        R"({"role":"assistant","content":"b"},{"role":"user","content":"c"}]})"
+                        "\n");
+  const auto runs = std::vector<std::vector<std::string>>{
+      {}, {"--fresh", "--checkpoints"}, {"--fresh", "--row-deadline-ms", "60000"}};
+  for (const auto& options : runs) {
+    const auto end = job.run(options);
+    BOOST_TEST(end.exit_code == 0, end.err);
+    const auto row = read_rows(job.read("out.jsonl")).at("r");
+    BOOST_TEST(row.at("model_calls").as_int64() == 2);
+    BOOST_TEST(row.at("tool_calls").as_int64() == 1);
+  }
+  // A row that fails after its first call: the failed call counts, the answer in the input does
+  // not.
+  job.write("rules.yaml",
+            "rules:\n"
+            "  - {type: human, calls: [{name: calculator, args: {expression: 1+1}}]}\n");
+  const auto end = job.run({"--fresh"});
+  BOOST_TEST(end.exit_code == 2, end.err);
+  BOOST_TEST(read_rows(job.read("out.jsonl")).at("r").at("model_calls").as_int64() == 2);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
