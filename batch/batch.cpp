@@ -282,7 +282,7 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
     summary.is_resumable = options.output != "-";
     return summary;
   };
-  auto input = open_rows(options, &stop);
+  auto input = open_rows(options, stop);
   if (!input)
     return not_begun(input.error());
   auto facts = scan_input(*input, options, stop);

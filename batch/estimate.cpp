@@ -19,7 +19,7 @@ estimate_input(const batch_options& options,
   given.output = (std::filesystem::temp_directory_path() / "superstep").string();
   if (auto checked = check_options(given); !checked)
     return checked.error();
-  auto input = open_rows(given, &stop);
+  auto input = open_rows(given, stop);
   if (!input)
     return input.error();
   auto facts = scan_input(*input, given, stop);

@@ -87,11 +87,11 @@ private:
   std::string out_ = std::string(gzip_block_bytes, '\0');
 };
 
-/// Waits until a read does not block. Returns false if `stop` is requested before.
-bool wait_for_data(const file& from, const stop_request* stop) noexcept {
+/// Waits until a read does not block. Returns false if `is_stopped` returns true before.
+bool wait_for_data(const file& from, const std::function<bool()>& is_stopped) {
   constexpr auto period_ms = 200; // a signal may arrive after the check and before the wait
   auto waited = pollfd{.fd = from.fd(), .events = POLLIN, .revents = 0};
-  while (stop == nullptr || stop->current() == stop_request::none) {
+  while (!is_stopped || !is_stopped()) {
     const auto ready = ::poll(&waited, 1, period_ms);
     if (ready > 0 || (ready < 0 && errno != EINTR)) // read() reports an error
       return true;
@@ -105,14 +105,15 @@ bool is_gzip(std::string_view bytes) noexcept {
   return bytes.starts_with(gzip_magic);
 }
 
-result<void> copy_decompressed(const file& from, file& to, const stop_request* stop) {
+result<void> copy_decompressed(const file& from, file& to,
+                               const std::function<bool()>& is_stopped) {
   auto block = std::string(gzip_block_bytes, '\0');
   auto unzip = std::optional<gunzip>{};
   auto size = std::size_t{0}; // of the bytes in the block
   auto is_started = false;
   while (true) {
-    if (!wait_for_data(from, stop))
-      return error{errc::cancelled, "stopped while the input was being read"};
+    if (!wait_for_data(from, is_stopped))
+      return error{errc::cancelled, "stopped while " + from.path() + " was being read"};
     const auto got = ::read(from.fd(), block.data() + size, block.size() - size);
     if (got < 0 && errno == EINTR)
       continue;

@@ -3,8 +3,7 @@
 
 #include "file.hpp"
 
-#include <superstep/batch/batch.hpp>
-
+#include <functional>
 #include <string_view>
 
 namespace superstep::detail {
@@ -14,10 +13,11 @@ namespace superstep::detail {
 
 /// Copies the rest of a readable file of any type to `to`. Decompresses it if it is gzip, also
 /// several gzip members in a row. Zeros after the last member are ignored, as gzip(1) does.
-/// @param stop checked while a pipe has no data; null if the copy cannot be stopped
+/// @param is_stopped asked before each block, also while a pipe has no data; empty if the copy
+/// cannot be stopped
 /// @return errc::parse_failed with the file's path if the compressed data is damaged or incomplete;
-///   errc::cancelled if `stop` is requested
+///   errc::cancelled if `is_stopped` returns true
 [[nodiscard]] result<void> copy_decompressed(const file& from, file& to,
-                                             const stop_request* stop = nullptr);
+                                             const std::function<bool()>& is_stopped);
 
 } // namespace superstep::detail

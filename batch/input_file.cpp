@@ -41,7 +41,7 @@ char separator_of(const batch_options& options) {
 }
 
 /// Opens a file whose bytes can be read at any position.
-result<file> open_bytes(const batch_options& options, const stop_request* stop) {
+result<file> open_bytes(const batch_options& options, const std::function<bool()>& is_stopped) {
   auto input = file::open_input(options.input);
   if (!input)
     return input;
@@ -56,7 +56,7 @@ result<file> open_bytes(const batch_options& options, const stop_request* stop) 
   auto kept = file::open_nameless(options.output);
   if (!kept)
     return kept;
-  if (auto copied = copy_decompressed(*input, *kept, stop); !copied)
+  if (auto copied = copy_decompressed(*input, *kept, is_stopped); !copied)
     return copied.error();
   return kept;
 }
@@ -131,8 +131,9 @@ std::string find_fault_of_file(std::string_view first_line) {
   return fault && fault->is_whole ? fault->text + "; " + fault->advice : std::string{};
 }
 
-result<input_file> open_records(const batch_options& options, const stop_request* stop) {
-  auto bytes = open_bytes(options, stop);
+result<input_file> open_records(const batch_options& options,
+                                const std::function<bool()>& is_stopped) {
+  auto bytes = open_bytes(options, is_stopped);
   if (!bytes)
     return bytes.error();
   auto out = input_file{};
@@ -146,8 +147,8 @@ result<input_file> open_records(const batch_options& options, const stop_request
   return out;
 }
 
-result<input_file> open_rows(const batch_options& options, const stop_request* stop) {
-  auto out = open_records(options, stop);
+result<input_file> open_rows(const batch_options& options, const stop_request& stop) {
+  auto out = open_records(options, [&stop] { return stop.current() != stop_request::none; });
   if (!out)
     return out;
   if (options.delimiter != '\0' &&

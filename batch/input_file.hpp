@@ -9,6 +9,7 @@
 #include <superstep/batch/batch_options.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace superstep::detail {
@@ -36,16 +37,16 @@ struct input_file {
 /// Opens the input, and reads the names of its columns if it is a table. A pipe can be read only
 /// once, but a job reads its input several times, so a pipe is first copied to a file without a
 /// name. Gzip is recognised by its first bytes, and decompressed to such a file.
-/// @param stop ends the copy of a pipe; null if it cannot be stopped
+/// @param stop ends the copy of a pipe or a compressed file
 /// @return errc::parse_failed if the gzip data is damaged, if the first record is invalid, or if
 ///   the table lacks a column that the options name; errc::cancelled if `stop` is requested
-[[nodiscard]] result<input_file> open_rows(const batch_options& options,
-                                           const stop_request* stop = nullptr);
+[[nodiscard]] result<input_file> open_rows(const batch_options& options, const stop_request& stop);
 
 /// Opens a file as open_rows() does, but accepts any columns: for files whose lines are not run.
 /// Uses the options `input`, `input_as`, `delimiter`, `line_bytes_max` and `output`.
+/// @param is_stopped see copy_decompressed()
 [[nodiscard]] result<input_file> open_records(const batch_options& options,
-                                              const stop_request* stop = nullptr);
+                                              const std::function<bool()>& is_stopped);
 
 /// Returns the text of a file's first line without the byte order mark with which editors on
 /// Windows begin UTF-8 files.

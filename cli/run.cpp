@@ -21,6 +21,7 @@
 #include "cli/stop_options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/usage.hpp"
+#include "cli/written_file.hpp"
 #include "ledger/job_at_start.hpp"
 #include "ledger/run_shared.hpp"
 #include "results/answer_field.hpp"
@@ -129,6 +130,10 @@ exit_code code_of(std::error_code failed, const ledger_arguments& shared) {
   return shared.is_set() && failed == errc::cancelled ? exit_code::drained : code_of(failed);
 }
 
+bool is_pipe(const std::string& input) {
+  return input == "-" || is_stream(input);
+}
+
 /// Returns the options that score the rows of the job.
 gold_options gold_of(const run_arguments& given, const batch_options& job) {
   auto out = given.gold;
@@ -137,7 +142,7 @@ gold_options gold_of(const run_arguments& given, const batch_options& job) {
   out.id_field = job.id_field;
   out.delimiter = job.delimiter;
   out.input_as = job.input_as;
-  if (job.input != "-") // standard input cannot be read again
+  if (!is_pipe(job.input)) // a pipe cannot be read again
     out.input = job.input;
   return out;
 }
@@ -155,15 +160,16 @@ result<void> move_scores_aside(const std::string& output) {
 }
 
 /// Scores the rows of a job that has ended, and completes its event log and its trace.
-result<void> finish_reports(const run_arguments& given, const batch_options& job, event_log& events,
-                            trace_log& trace) {
+/// @param has_begun whether the job has files
+result<void> finish_reports(const run_arguments& given, const batch_options& job, bool has_begun,
+                            event_log& events, trace_log& trace) {
   if (trace.rows_skipped() > 0)
     std::cerr << "superstep run: the trace is full; " << trace.rows_skipped()
               << " rows are not in it. Use a larger --trace-mb\n";
   for (auto closed : {events.close(), trace.close()})
     if (!closed)
       return closed;
-  if (given.gold.field.empty())
+  if (given.gold.field.empty() || !has_begun)
     return {};
   const auto scored = score_output(job.output, gold_of(given, job));
   if (!scored && scored.error().code == errc::not_found) { // the rows that are written have none
@@ -215,9 +221,11 @@ result<void> check_scores(const run_arguments& given, const batch_options& job, 
   if (auto checked = check_replaced_files(job.output, given.gold); !checked)
     return checked;
   // All combinations of --matrix have the same rows and expected answers.
-  return given.is_gold_checked
-             ? result<void>{}
-             : results::check_gold(score_options_of(job.output, gold_of(given, job)));
+  if (given.is_gold_checked)
+    return {};
+  auto options = score_options_of(job.output, gold_of(given, job));
+  options.is_cancelled = is_stop_requested;
+  return results::check_gold(options);
 }
 
 /// Checks the agent file of the judge before the rows run. Reports its errors to the user.
@@ -342,7 +350,9 @@ int prepare(const run_arguments& given, prepared_job& into) {
     return fail_with(checked.error().text);
   into.options = options_of(given, built);
   if (const auto checked = check_scores(given, into.options, built); !checked)
-    return fail_with(checked.error().text);
+    return checked.error().code == errc::cancelled
+               ? fail_with("stopped on request before the first row", exit_code::drained)
+               : fail_with(checked.error().text, code_of(checked.error().code));
   if (!is_judge_usable(given.gold.judge, into.io))
     return static_cast<int>(exit_code::failed);
   auto prices = prices_of(given.stop, built);
@@ -365,7 +375,8 @@ job_end report_end(const run_arguments& given, const batch_options& job,
   }
   if (!ended)
     return {fail_with(ended.error().text, code_of(ended.error().code, given.shared))};
-  if (given.batch.fresh && !ended->job_id.empty())
+  const auto has_begun = !ended->job_id.empty();
+  if (given.batch.fresh && has_begun)
     if (const auto moved = move_scores_aside(job.output); !moved)
       return {fail_with(moved.error().text)};
   if (ended->rows == 0 && ended->stop.cause != stop_cause::request)
@@ -380,7 +391,7 @@ job_end report_end(const run_arguments& given, const batch_options& job,
   if (!std::cout)
     return {fail_with("the summary could not be written to standard output; the rows are in " +
                       ended->output)};
-  if (const auto reported = finish_reports(given, job, events, trace); !reported) {
+  if (const auto reported = finish_reports(given, job, has_begun, events, trace); !reported) {
     const auto may_resume = ended->code == exit_code::drained || ended->code == exit_code::shortage;
     return {fail_with(reported.error().text,
                       may_resume ? ended->code : code_of_scores(reported.error().code))};
@@ -489,7 +500,7 @@ result<void> check_own_files(const matrix_job& job, const batch_options& options
 
 /// Runs a job for each combination of --matrix.
 int run_combinations(const run_arguments& given) {
-  if (given.batch.input == "-" || given.batch.output == "-")
+  if (is_pipe(given.batch.input) || given.batch.output == "-")
     return fail_with("--matrix: needs files, because the input is read for each combination");
   if (!given.events.empty() || !given.trace.empty())
     return fail_with("--matrix: cannot be used with --events or --trace; run one combination with "
@@ -577,6 +588,7 @@ void add_run(CLI::App& program, action& chosen) {
   verb.footer(run_examples);
   verb.callback([given, &chosen] {
     chosen = [given] {
+      share_pipe(given->gold);
       if (given->matrix.empty())
         return run_job(*given).code;
       return with_shortage_code(*given, [given] { return run_combinations(*given); });

@@ -7,6 +7,8 @@
 #include "cli/interrupts.hpp"
 #include "cli/run.hpp"
 #include "cli/usage.hpp"
+#include "cli/written_file.hpp"
+#include "results/gold.hpp"
 #include "results/job_file.hpp"
 #include "results/judge.hpp"
 #include "results/report.hpp"
@@ -99,8 +101,9 @@ result<std::string> checked_score(const score_arguments& given) {
   return score_output(given.output, given.gold);
 }
 
-int run_score(const score_arguments& given) {
+int run_score(score_arguments& given) {
   install_interrupts(); // an interrupt must not leave a temporary file
+  share_pipe(given.gold);
   const auto text = checked_score(given);
   if (!text) {
     std::cerr << "superstep score: " << text.error().text << '\n';
@@ -111,6 +114,11 @@ int run_score(const score_arguments& given) {
 }
 
 } // namespace
+
+void share_pipe(gold_options& gold) {
+  if (!gold.files && is_stream(gold.file))
+    gold.files = std::make_shared<results::gold_files>();
+}
 
 void add_delimiter(CLI::App& verb, char& into) {
   const auto set = [&into](const std::string& text) {

@@ -31,9 +31,13 @@ struct gold_options {
   std::string id_field;                                        ///< empty: id or custom_id
   char delimiter = '\0';                                       ///< '\0': a comma
   std::size_t line_bytes_max = batch_options{}.line_bytes_max; ///< of the lines of `input`
-  /// Files that the jobs of --matrix share; null for a single job
+  /// Files that the jobs of --matrix share; null for a single job, unless share_pipe() sets it
   std::shared_ptr<results::gold_files> files{};
 };
+
+/// Keeps the expected answers of a pipe, because several functions need them and a pipe can be read
+/// only once.
+void share_pipe(gold_options& gold);
 
 /// Adds --delimiter to a verb.
 void add_delimiter(CLI::App& verb, char& into);

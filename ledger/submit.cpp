@@ -231,7 +231,7 @@ result<submitted_job> submit_job(pg_connection& connection, const std::string& n
     return error{errc::invalid_argument,
                  "the name of a job must not contain line breaks or other control characters; "
                  "choose another --job"};
-  auto input = open_rows(options, &stop);
+  auto input = open_rows(options, stop);
   if (!input)
     return input.error();
   auto facts =

@@ -69,7 +69,7 @@ result<gold_file> gold_file::open(const score_options& options, const std::strin
   const auto fail = [](const error& why) {
     return error{why.code, "expected answers: " + why.text};
   };
-  auto opened = record_file::open(input_of(options, path, format));
+  auto opened = record_file::open(input_of(options, path, format), options.is_cancelled);
   if (!opened)
     return fail(opened.error());
   auto out = gold_file{*std::move(opened), options.id_field};
@@ -144,19 +144,22 @@ result<json::object> gold_file::line_of(const std::string& key) const {
 result<gold_file_ptr> gold_files::open(const score_options& options, const std::string& path,
                                        input_format format) {
   auto failed = std::error_code{};
-  const auto changed = std::filesystem::last_write_time(path, failed);
-  const auto size = failed ? 0 : std::filesystem::file_size(path, failed);
+  auto version = opened_file{}; // that of a pipe never changes, because it can be read only once
+  if (std::filesystem::is_regular_file(path, failed)) {
+    version.changed = std::filesystem::last_write_time(path, failed);
+    version.size = failed ? 0 : std::filesystem::file_size(path, failed);
+  }
   const auto known = files_.find(path);
-  if (!failed && known != files_.end() && known->second.changed == changed &&
-      known->second.size == size)
+  if (!failed && known != files_.end() && known->second.changed == version.changed &&
+      known->second.size == version.size)
     return known->second.file;
   auto opened = gold_file::open(options, path, format);
   if (!opened)
     return opened.error();
-  auto file = std::make_shared<const gold_file>(*std::move(opened));
+  version.file = std::make_shared<const gold_file>(*std::move(opened));
   if (!failed)
-    files_.insert_or_assign(path, opened_file{changed, size, file});
-  return gold_file_ptr{std::move(file)};
+    files_.insert_or_assign(path, version);
+  return version.file;
 }
 
 result<gold_file_ptr> open_gold(const score_options& options, const std::string& path,

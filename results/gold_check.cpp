@@ -79,7 +79,8 @@ result<void> check_gold(const score_options& options) {
   }
   if (options.input.empty())
     return {};
-  const auto rows = record_file::open(input_of(options, options.input, options.input_as));
+  const auto rows =
+      record_file::open(input_of(options, options.input, options.input_as), options.is_cancelled);
   if (!rows)
     return rows.error();
   if (!gold)
@@ -96,6 +97,8 @@ result<void> check_gold(const score_options& options) {
   auto first = std::string{};
   auto numbers = number_check{rows->is_table()};
   const auto see = [&](const result<json::object>& row, const record_place& place) -> result<bool> {
+    if (auto wanted = check_cancelled(options); !wanted)
+      return wanted.error();
     if (!row)
       return true; // the job reports invalid lines
     const auto id = find_row_key(*row, options.id_field, place.number);

@@ -4,8 +4,9 @@
 
 namespace superstep::results {
 
-result<record_file> record_file::open(const batch_options& from) {
-  auto opened = detail::open_records(from);
+result<record_file> record_file::open(const batch_options& from,
+                                      const std::function<bool()>& is_cancelled) {
+  auto opened = detail::open_records(from, is_cancelled);
   if (!opened)
     return opened.error();
   return record_file{*std::move(opened), from.line_bytes_max};

@@ -31,7 +31,10 @@ public:
   /// Opens a file.
   /// @param from `input`, `input_as`, `delimiter` and `line_bytes_max` describe the file; `output`
   /// names the folder for a decompressed copy
-  [[nodiscard]] static result<record_file> open(const batch_options& from);
+  /// @param is_cancelled see score_options::is_cancelled
+  /// @return errc::cancelled if `is_cancelled` returns true
+  [[nodiscard]] static result<record_file> open(const batch_options& from,
+                                                const std::function<bool()>& is_cancelled);
 
   /// Reads all lines in order, except blank ones. An error that `see` returns ends the loop.
   [[nodiscard]] result<void> for_each(const visitor& see) const;
