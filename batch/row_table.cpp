@@ -203,6 +203,7 @@ void row_table::cancel_all() {
   auto handles = std::vector<std::unique_ptr<running_row>>{};
   {
     const auto guard = std::lock_guard{mutex_};
+    is_cancelled_ = true;
     for (auto& each : running_) {
       const auto of_row = std::lock_guard{each.mutex};
       if (each.handle)
@@ -314,7 +315,8 @@ void row_table::finish(started_row row, row_outcome&& outcome) noexcept {
     expenses_.unmeasured += is_usage_unknown ? 1U : 0U;
     enqueue(running_, row);
   } else { // the machine failed, not the row: the row is submitted again
-    if (done.fault->what == row_fault::kind::broken && !failure_)
+    // Rows that are cancelled run again, also if their checkpoints cannot be written.
+    if (done.fault->what == row_fault::kind::broken && !failure_ && !is_cancelled_)
       failure_ = shortage_of(*done.fault);
     returned_.splice(returned_.end(), running_, row);
     starter_ = nullptr;

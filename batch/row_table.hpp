@@ -225,6 +225,7 @@ private:
   bool is_on_trial_ = false;
   std::optional<job_stop> halted_;
   std::optional<error> failure_;
+  bool is_cancelled_ = false; ///< whether cancel_all() was called
   bool is_closed_ = false;
   bool is_stopped_ = false;
 };

@@ -115,7 +115,7 @@ private:
 
 bool reconnect_clock::wait() {
   constexpr auto pause_max = milliseconds{500};
-  if (std::chrono::steady_clock::now() + pause_ >= until_)
+  if (connection_.is_cancelled() || std::chrono::steady_clock::now() + pause_ >= until_)
     return false;
   std::this_thread::sleep_for(pause_);
   pause_ = std::min(pause_ * 2, pause_max);
@@ -144,15 +144,16 @@ pg_address checked_postgres_address(const std::string& url, bool accepts_unverif
   return *std::move(checked);
 }
 
-postgres_database::postgres_database(pg_address address, row_cipher cipher, milliseconds reconnect)
-    : database{address.name, std::move(cipher)}, connection_{std::move(address)},
-      reconnect_{reconnect} {}
+postgres_database::postgres_database(pg_address address, row_cipher cipher, milliseconds reconnect,
+                                     std::function<bool()> is_cancelled)
+    : database{address.name, std::move(cipher)},
+      connection_{std::move(address), std::move(is_cancelled)}, reconnect_{reconnect} {}
 
 pg_rows postgres_database::run(const char* statement, const pg_parameters& parameters) {
   if (transaction_ && !connection_.is_open())
     throw transaction_failed("the database " + name() +
                              ": the connection was lost in a transaction");
-  auto left = reconnect_clock{reconnect_};
+  auto left = reconnect_clock{connection_, reconnect_};
   while (true) {
     auto rows = connection_.run(statement, parameters, pg_form::binary);
     if (rows) {
@@ -187,7 +188,7 @@ std::string postgres_database::chain_sql(std::string_view columns) const {
 /// see postgres_sink::run().
 void postgres_database::begin(transaction kind) {
   SUPERSTEP_ASSERT(!transaction_);
-  auto left = reconnect_clock{reconnect_};
+  auto left = reconnect_clock{connection_, reconnect_};
   while (true) {
     auto begun = connection_.run_script("begin");
     if (begun)
@@ -217,7 +218,7 @@ void postgres_database::commit() {
   if (done.error().code != make_error_code(errc::io_failed))
     throw postgres_failed(done.error());
   // The answer was lost, but not necessarily the transaction.
-  auto left = reconnect_clock{reconnect_};
+  auto left = reconnect_clock{connection_, reconnect_};
   auto asked = pg_parameters{};
   asked.add(number);
   while (true) {

@@ -19,12 +19,15 @@ inline constexpr auto postgres_schema = std::string_view{"superstep_threads"};
 /// The pauses between the attempts of an operation to reach a server that is not available.
 class reconnect_clock {
 public:
-  explicit reconnect_clock(std::chrono::milliseconds limit)
-      : until_{std::chrono::steady_clock::now() + limit} {}
-  /// Waits before the next attempt. Returns false if the time is over.
+  /// @param connection must outlive the object
+  reconnect_clock(const pg_connection& connection, std::chrono::milliseconds limit)
+      : connection_{connection}, until_{std::chrono::steady_clock::now() + limit} {}
+  /// Waits before the next attempt. Returns false if the time is over or the connection is
+  /// cancelled.
   [[nodiscard]] bool wait();
 
 private:
+  const pg_connection& connection_;
   std::chrono::steady_clock::time_point until_;
   std::chrono::milliseconds pause_{20};
 };
@@ -41,7 +44,9 @@ private:
 class postgres_database final : public database {
 public:
   /// @param reconnect how long a statement tries to reach the server
-  postgres_database(pg_address address, row_cipher cipher, std::chrono::milliseconds reconnect);
+  /// @param is_cancelled see pg_connection
+  postgres_database(pg_address address, row_cipher cipher, std::chrono::milliseconds reconnect,
+                    std::function<bool()> is_cancelled = {});
 
   void exec(const char* sql) override;
   [[nodiscard]] statement prepare(std::string_view sql) override;
@@ -68,8 +73,10 @@ private:
 /// Connects to a database. Creates the tables and functions if they do not exist, or migrates them,
 /// and checks the key.
 /// @param key encryption key; empty for a database without encryption
+/// @param is_cancelled see pg_connection
 /// @throws checkpoint_error
 [[nodiscard]] std::unique_ptr<postgres_database>
-open_postgres(const pg_address& address, std::string_view key, std::chrono::milliseconds reconnect);
+open_postgres(const pg_address& address, std::string_view key, std::chrono::milliseconds reconnect,
+              std::function<bool()> is_cancelled = {});
 
 } // namespace superstep::detail

@@ -68,9 +68,10 @@ private:
 };
 
 postgres_leases::postgres_leases(pg_address address, std::chrono::milliseconds lease_time,
-                                 std::chrono::milliseconds reconnect)
+                                 std::chrono::milliseconds reconnect,
+                                 std::function<bool()> is_cancelled)
     : holder_{random_number()}, lease_time_{lease_time}, reconnect_{reconnect},
-      connection_{std::move(address)}, renewed_{steady::now()} {
+      connection_{std::move(address), std::move(is_cancelled)}, renewed_{steady::now()} {
   // A request must not take longer than a lease, or the other leases would not be renewed in time.
   connection_.set_timeout(std::max(lease_time / renewals_per_lease, std::chrono::milliseconds{1}));
 }
@@ -168,7 +169,7 @@ result<postgres_leases::grants> postgres_leases::ask(const std::vector<std::stri
 
 result<lease_ptr> postgres_leases::take_now(const std::string& thread_id, bool takes_over,
                                             lease_ptr own) {
-  auto left = reconnect_clock{reconnect_};
+  auto left = reconnect_clock{connection_, reconnect_};
   while (true) {
     auto asking = std::unique_lock{connection_mutex_};
     const auto granted = ask({thread_id}, takes_over);
@@ -289,7 +290,7 @@ void postgres_leases::poll(lock_type& lock) {
     run.done(std::move(given));
   }
   const auto is_over = [&](const waiting_run& run) {
-    return why && (why->code != make_error_code(errc::io_failed) ||
+    return why && (why->code != make_error_code(errc::io_failed) || connection_.is_cancelled() ||
                    steady::now() - run.since >= reconnect_);
   };
   auto left = std::vector<waiting_run>{};

@@ -37,8 +37,9 @@ public:
 
   /// @param lease_time validity of a lease without renewal
   /// @param reconnect how long a request tries to reach the server
+  /// @param is_cancelled see pg_connection
   postgres_leases(pg_address address, std::chrono::milliseconds lease_time,
-                  std::chrono::milliseconds reconnect);
+                  std::chrono::milliseconds reconnect, std::function<bool()> is_cancelled);
   postgres_leases(const postgres_leases&) = delete;
   postgres_leases& operator=(const postgres_leases&) = delete;
   ~postgres_leases() = default;

@@ -132,8 +132,10 @@ void migrate_postgres(postgres_database& db) {
 } // namespace
 
 std::unique_ptr<postgres_database> open_postgres(const pg_address& address, std::string_view key,
-                                                 std::chrono::milliseconds reconnect) {
-  auto db = std::make_unique<postgres_database>(address, row_cipher{key}, reconnect);
+                                                 std::chrono::milliseconds reconnect,
+                                                 std::function<bool()> is_cancelled) {
+  auto db = std::make_unique<postgres_database>(address, row_cipher{key}, reconnect,
+                                                std::move(is_cancelled));
   if (postgres_version_of(*db) < postgres_version)
     migrate_postgres(*db);
   check_key(*db, false);

@@ -49,9 +49,11 @@ error conflict_error(const batch_conflict& conflict, const pending_write& of) {
 
 postgres_sink::postgres_sink(const pg_address& address,
                              const postgres_checkpointer_options& options,
-                             std::shared_ptr<postgres_leases> leases)
+                             std::shared_ptr<postgres_leases> leases,
+                             std::function<bool()> is_cancelled)
     : is_durable_{options.survives_power_loss}, leases_{std::move(leases)},
-      db_{open_postgres(address, options.encryption_key, options.reconnect_timeout)} {}
+      db_{open_postgres(address, options.encryption_key, options.reconnect_timeout,
+                        std::move(is_cancelled))} {}
 
 postgres_sink::~postgres_sink() {
   if (writer_ == 0 || !db_->connection().is_open())
@@ -89,7 +91,7 @@ result<postgres_sink::answer> postgres_sink::settle(std::int64_t number) {
   auto given = pg_parameters{};
   given.add(writer_);
   given.add(number);
-  auto left = reconnect_clock{db_->reconnect_timeout()};
+  auto left = reconnect_clock{db_->connection(), db_->reconnect_timeout()};
   while (true) {
     const auto rows = db_->connection().run("select superstep_threads.settle($1, $2)", given);
     if (rows)
@@ -158,7 +160,7 @@ bool postgres_sink::try_write_now(std::span<pending_write> batch) noexcept {
 /// Writes a batch. Returns an error if the server rejects it or cannot be reached.
 std::optional<error> postgres_sink::try_to_write(std::span<pending_write> batch) {
   const auto columns = batch_columns{batch, *db_, *leases_};
-  auto left = reconnect_clock{db_->reconnect_timeout()};
+  auto left = reconnect_clock{db_->connection(), db_->reconnect_timeout()};
   while (true) {
     if (writer_ == 0)
       if (const auto added = add_writer(); !added) {

@@ -25,9 +25,11 @@ class batch_columns;
 /// so no write is lost or doubled.
 class postgres_sink final : public row_sink {
 public:
-  /// Connects to the database. @throws checkpoint_error
+  /// Connects to the database.
+  /// @param is_cancelled see pg_connection
+  /// @throws checkpoint_error
   postgres_sink(const pg_address& address, const postgres_checkpointer_options& options,
-                std::shared_ptr<postgres_leases> leases);
+                std::shared_ptr<postgres_leases> leases, std::function<bool()> is_cancelled);
   ~postgres_sink() override;
 
   void write(std::span<pending_write>) override;

@@ -4,7 +4,10 @@
 // shared job are in the database of its ledger.
 #include "cli/job_checkpoints.hpp"
 
+#include "checkpoint/postgres_backend.hpp"
 #include "checkpoint/postgres_removal.hpp"
+#include "cli/interrupts.hpp"
+#include "ledger/run_shared.hpp"
 
 #include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/checkpoint/postgres.hpp>
@@ -61,7 +64,8 @@ postgres_checkpointer_options shared_options(const ledger_arguments& given) {
 
 result<checkpointer_ptr> open_shared_checkpoints(const ledger_arguments& given) {
   try {
-    return postgres_checkpointer(given.ledger, shared_options(given));
+    return detail::cancellable_checkpointer(given.ledger, shared_options(given),
+                                            detail::end_of_wait_of(interrupts()));
   } catch (const checkpoint_error& e) {
     return error{e.code(), e.what()};
   }

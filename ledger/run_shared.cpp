@@ -9,10 +9,12 @@
 #include "pg_ledger_db.hpp"
 #include "shared_ledger.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <random>
 
@@ -77,21 +79,6 @@ batch_summary finished_summary(const shared_job& job) {
   return out;
 }
 
-/// Returns a function that returns whether the process must end although its rows may not be
-/// stored: the user has requested to abort, and statements had some time since then. One thread at
-/// a time may call it, and often, because the time begins with the first call after the request.
-std::function<bool()> end_of_wait_of(const stop_request& stop) {
-  return [&stop, aborted_at = std::optional<std::chrono::steady_clock::time_point>{}]() mutable {
-    constexpr auto wait = std::chrono::seconds{5};
-    if (stop.current() != stop_request::abort)
-      return false;
-    const auto now = std::chrono::steady_clock::now();
-    if (!aborted_at)
-      aborted_at = now;
-    return now - *aborted_at > wait;
-  };
-}
-
 result<std::optional<part_files>> parts_of(const std::string& folder, const std::string& job) {
   using parts = std::optional<part_files>;
   if (folder.empty())
@@ -107,13 +94,28 @@ result<std::optional<part_files>> parts_of(const std::string& folder, const std:
 
 } // namespace
 
+std::function<bool()> end_of_wait_of(const stop_request& stop) {
+  using steady = std::chrono::steady_clock;
+  static constexpr auto none = steady::time_point::max();
+  return [&stop, aborted_at = std::make_shared<std::atomic<steady::time_point>>(none)] {
+    constexpr auto wait = std::chrono::seconds{5};
+    if (stop.current() != stop_request::abort)
+      return false;
+    const auto now = steady::now();
+    auto first = none;
+    if (aborted_at->compare_exchange_strong(first, now))
+      return false;
+    return now - first > wait;
+  };
+}
+
 result<batch_summary> run_shared_batch(const pg_address& address, const std::string& name,
                                        const batch_options& options,
                                        const shared_run_options& shared, row_runner& runner,
                                        progress_sink& progress, const stop_request& stop) {
   // Later, the first stop request must not cut off the statements that store rows.
   auto is_starting = true;
-  auto must_give_up = end_of_wait_of(stop);
+  const auto must_give_up = end_of_wait_of(stop);
   auto connection = pg_connection{
       address, [&] { return is_starting ? stop.current() != stop_request::none : must_give_up(); }};
   auto job = find_job_at_start(connection, name, shared.worker, stop,
@@ -155,7 +157,7 @@ result<batch_summary> run_shared_batch(const pg_address& address, const std::str
                               worker,
                               *repeats,
                               options,
-                              [&] { return must_give_up(); },
+                              must_give_up,
                               *std::move(parts),
                               *std::move(cipher),
                               [&] { return find_job_at_end(connection, name, worker, stop); }};

@@ -6,6 +6,7 @@
 
 #include <superstep/batch/batch.hpp>
 
+#include <functional>
 #include <string>
 
 namespace superstep::detail {
@@ -17,6 +18,14 @@ struct shared_run_options {
   std::string key{};  ///< key with which the job was submitted; empty: none
   ledger_worker_options worker{};
 };
+
+/// Returns a function that returns whether a process must end although its rows may not be stored:
+/// the user has requested to abort, and statements had some time since then.
+/// @param stop must outlive the function
+/// @par Threads
+/// Any number of threads may call it. It must be called often, because the time begins with the
+/// first call after the request.
+[[nodiscard]] std::function<bool()> end_of_wait_of(const stop_request& stop);
 
 /// Runs rows of a shared job until all its rows have ended, it is cancelled, or a stop is
 /// requested. Any number of processes on any machines may do so at the same time, each with other

@@ -292,7 +292,7 @@ result<void> pg_connection::wait(bool for_write, time_point until) {
                           .count();
     if (left <= 0)
       return lost("no answer within the timeout");
-    if (is_cancelled_ && is_cancelled_())
+    if (is_cancelled())
       return lost("cancelled");
     auto polled = pollfd{PQsocket(connection_.get()),
                          static_cast<short>(for_write ? POLLIN | POLLOUT : POLLIN), 0};

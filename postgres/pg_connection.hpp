@@ -112,6 +112,8 @@ public:
   [[nodiscard]] result<void> connect();
   [[nodiscard]] bool is_open() const noexcept { return connection_ != nullptr; }
   void close() noexcept { connection_.reset(); }
+  /// Whether its functions end early, so that it is useless to try again.
+  [[nodiscard]] bool is_cancelled() const { return is_cancelled_ && is_cancelled_(); }
   /// Runs one statement with parameters.
   [[nodiscard]] result<pg_rows> run(const char* statement, const pg_parameters& parameters = {},
                                     pg_form form = pg_form::text);

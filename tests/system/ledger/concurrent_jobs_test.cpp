@@ -193,6 +193,26 @@ BOOST_AUTO_TEST_CASE(aborted_worker_does_not_wait_for_server) {
   BOOST_TEST(worker->wait().exit_code == 3);
 }
 
+BOOST_AUTO_TEST_CASE(aborted_worker_does_not_wait_for_checkpoints) {
+  const auto& server = cleared_server();
+  const auto files = shared_job_files{server, 500};
+  files.submit({"--chunk-rows", "16"});
+  auto worker = files.worker({"--checkpoints"});
+  wait_for_rows(files, 1);
+  auto other = server.connect();
+  BOOST_TEST_REQUIRE(other.run_script("begin; lock table superstep_threads.writers").has_value());
+  server.await_lock_wait();
+  worker->send(SIGINT);
+  std::this_thread::sleep_for(milliseconds{100});
+  worker->send(SIGINT);
+  BOOST_TEST(worker->wait_for(seconds{20}));
+  const auto end = worker->wait();
+  BOOST_TEST(end.exit_code == 3, end.err);
+  BOOST_TEST_REQUIRE(other.run_script("rollback").has_value());
+  BOOST_TEST(files.worker({"--checkpoints"})->wait().exit_code == 0);
+  files.check_outputs();
+}
+
 BOOST_AUTO_TEST_CASE(job_name_with_line_break_is_rejected) {
   const auto& server = cleared_server();
   const auto files = shared_job_files{server, 1};
