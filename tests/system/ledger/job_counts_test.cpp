@@ -126,3 +126,13 @@ BOOST_AUTO_TEST_CASE(summary_survives_lost_connection) {
           std::string::npos,
       again.out);
 }
+
+BOOST_AUTO_TEST_CASE(ended_process_is_not_counted_as_worker) {
+  const auto& server = server_without_ledger();
+  const auto files = shared_job_files{server, 20};
+  files.submit();
+  BOOST_TEST(files.worker()->wait().exit_code == 0);
+  const auto shown = files.call({"jobs", "show"});
+  BOOST_TEST(shown.out.find("20 of 20 rows done, 0 failed, 0 workers\n") != std::string::npos,
+             shown.out);
+}
