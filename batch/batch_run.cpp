@@ -55,6 +55,8 @@ result<batch_summary> batch_run::run() {
     abort();
   wait_until_idle();
   table_->close(!end || *end == feed_end::stop || is_stopping());
+  while (!writer_.wait_until_written(monotonic::now() + stop_poll))
+    report_when_due(); // a ledger may be away for minutes
   writer_.join();
   auto finished = ledger_.finish();
   note_unknown_usage();

@@ -41,12 +41,15 @@ std::vector<line_part> parts_of(const batch_progress& now) {
   auto out = std::vector<line_part>{};
   out.push_back(fmt::format("{}/{} done", now.done, now.rows));
   out.push_back(fmt::format("{} failed", now.failed));
-  if (now.draining)
+  if (now.draining) {
     out.emplace_back("draining");
-  else if (!now.paused.empty())
+    if (now.in_flight == 0 && !now.paused.empty()) // why the job does not end
+      out.push_back(now.paused);
+  } else if (!now.paused.empty()) {
     out.push_back("paused: " + now.paused);
-  else if (now.eta_seconds)
+  } else if (now.eta_seconds) {
     out.push_back("ETA " + duration_text(*now.eta_seconds));
+  }
   if (now.calls_repeating > 0)
     out.push_back(fmt::format("{} retrying", now.calls_repeating));
   if (now.calls_waiting > 0)

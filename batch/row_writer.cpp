@@ -63,6 +63,11 @@ result<void> row_writer::start() {
   return {};
 }
 
+bool row_writer::wait_until_written(time_point until) {
+  auto lock = std::unique_lock{mutex_};
+  return written_.wait_until(lock, until, [this] { return is_written_; });
+}
+
 void row_writer::join() {
   thread_.join();
 }
@@ -73,8 +78,15 @@ written_totals row_writer::totals() const {
 }
 
 void row_writer::run() {
-  using std::chrono::steady_clock;
   const auto no_signal = file_size_signal_blocked{}; // a file-size limit must be an error
+  write_all();
+  const auto guard = std::lock_guard{mutex_};
+  is_written_ = true;
+  written_.notify_all();
+}
+
+void row_writer::write_all() {
+  using std::chrono::steady_clock;
   auto next_commit = time_point{};
   auto work = row_table::work{};
   while (!work.is_last) {

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <string>
@@ -47,6 +48,8 @@ struct written_totals {
 /// table.
 class row_writer {
 public:
+  using time_point = std::chrono::steady_clock::time_point;
+
   /// All arguments must outlive the writer.
   /// @param is_aborting whether this job has cancelled its rows; cancelled rows are then not
   ///   stored and run again when the job is resumed
@@ -58,6 +61,9 @@ public:
 
   /// Starts the thread. Fails if the system has no thread left.
   [[nodiscard]] result<void> start();
+  /// Waits until everything is written, or until a time. Returns whether everything is written.
+  /// @pre start() has succeeded
+  [[nodiscard]] bool wait_until_written(time_point until);
   /// Waits until everything is written. @pre the table is closed and start() has succeeded
   void join();
   /// Whether the ledger failed, so that not all rows were stored. Call it after join().
@@ -66,9 +72,8 @@ public:
   [[nodiscard]] written_totals totals() const;
 
 private:
-  using time_point = std::chrono::steady_clock::time_point;
-
   void run();
+  void write_all();
   void admit(finished_row& row);
   [[nodiscard]] bool is_out_of_rows() const;
   void release();
@@ -87,6 +92,8 @@ private:
   bool has_failed_ = false;
   mutable std::mutex mutex_;
   written_totals totals_;
+  bool is_written_ = false;
+  std::condition_variable written_;
   std::thread thread_;
 };
 

@@ -510,6 +510,11 @@ void shared_ledger::complete(batch_summary& summary) const {
                         ? "the ledger was not available for too long: " + absence_
                         : "the job was cancelled"};
   }
+  if (!job_at_end_ || !*job_at_end_) {
+    const auto known = stored(); // rows that have ended and are not stored run again
+    summary.failed = known.dead;
+    summary.ok = known.done - known.dead;
+  }
   if (!job_at_end_)
     return;
   const auto& job = *job_at_end_;

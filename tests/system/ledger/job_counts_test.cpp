@@ -136,3 +136,30 @@ BOOST_AUTO_TEST_CASE(ended_process_is_not_counted_as_worker) {
   BOOST_TEST(shown.out.find("20 of 20 rows done, 0 failed, 0 workers\n") != std::string::npos,
              shown.out);
 }
+
+/// A process that is aborted while the database does not answer.
+BOOST_AUTO_TEST_CASE(summary_excludes_rows_that_are_not_stored) {
+  const auto& server = server_without_ledger();
+  const auto files = shared_job_files{server, 500};
+  files.submit({"--chunk-rows", "16"});
+  auto worker = process{files.command({"run"}, {"--progress", "json", "--concurrency", "8"})};
+  wait_for_rows(files, 1);
+  auto other = server.connect();
+  BOOST_TEST_REQUIRE(other.run_script("begin; lock table superstep.chunks").has_value());
+  server.await_lock_wait();
+  const auto stored = files.stored();
+  worker.send(SIGINT);
+  std::this_thread::sleep_for(std::chrono::seconds{3});
+  worker.send(SIGINT);
+  const auto end = worker.wait();
+  BOOST_TEST(end.exit_code == 3, end.err);
+  BOOST_TEST(end.out.find(", " + std::to_string(500 - stored) + " left\n") != std::string::npos,
+             std::to_string(stored) + " rows stored\n" + end.out);
+  auto reports = 0; // while the process waits for the database
+  for (const auto& event : read_objects(end.err))
+    reports += text_at(event, "event") == "progress" && event.at("draining").as_bool() &&
+                       event.at("in_flight").as_int64() == 0
+                   ? 1
+                   : 0;
+  BOOST_TEST(reports >= 2);
+}

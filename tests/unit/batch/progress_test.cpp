@@ -116,7 +116,14 @@ BOOST_AUTO_TEST_CASE(bar_shows_pause_instead_of_remaining_time) {
   auto now = full_sample();
   now.paused = "quota exhausted";
   BOOST_TEST(bar_at(80, now).find("paused: quota exhausted") != std::string::npos);
-  BOOST_TEST(bar_at(80, now).find("ETA") == std::string::npos);
+  // A drain ends when the rows in flight have ended, unless there is another reason.
+  now.draining = true;
+  BOOST_TEST(bar_at(80, now).find("draining, 8 in flight") != std::string::npos);
+  now.in_flight = 0;
+  now.paused = "the ledger is not available";
+  BOOST_TEST(bar_at(120, now).find("draining, the ledger is not available, 0 in flight") !=
+             std::string::npos);
+  BOOST_TEST(bar_at(120, now).find("ETA") == std::string::npos);
 }
 
 /// The progress of a job whose server refuses all connections.
