@@ -3,6 +3,7 @@
 #include "agents/model_fields.hpp"
 
 #include "agents/overrides.hpp"
+#include "models/http/wire_request.hpp"
 
 #include <superstep/protocols/tool_protocol.hpp>
 
@@ -69,6 +70,9 @@ void read_parameters(fields& at, json::object& into) {
   at.object("parameters", into)
       .real("temperature", temperature, 0, 2)
       .number("max_tokens", max_tokens, 1);
+  for (const auto& [key, value] : into)
+    if (const auto name = std::string_view{key}; models::is_reserved_parameter(name))
+      at.wrong("parameters", fmt::format("'{}' cannot be set; remove it", name));
   if (temperature)
     into["temperature"] = *temperature;
   if (max_tokens)

@@ -346,7 +346,10 @@ std::string error_code_name(const run_error& e) {
 
 std::string model_name_of(const agent& a) {
   const auto* options = std::get_if<provider_model_options>(&a.spec().model);
-  return options != nullptr ? options->model : std::string{};
+  if (options == nullptr)
+    return {};
+  const auto* const named = options->parameters.if_contains("model");
+  return named != nullptr && named->is_string() ? std::string{named->get_string()} : options->model;
 }
 
 agent_runner::agent_runner(const agent& a, engine& e, event_log* events, trace_log* trace,

@@ -31,12 +31,6 @@ using namespace providers;
 /// Default of max_tokens for Anthropic, whose API requires the parameter.
 constexpr auto anthropic_max_tokens = 4096;
 
-/// Whether users cannot set this parameter: the request sets it, or the answer would have several
-/// choices (`n`), of which only the first is read.
-bool is_reserved(std::string_view name) {
-  return is_one_of(name, {"messages", "input", "system", "tools", "stream", "stream_options", "n"});
-}
-
 bool is_binding(std::string_view name) {
   return is_one_of(name, {"tool_choice", "parallel_tool_calls", "strict"});
 }
@@ -56,7 +50,7 @@ json::value choice_for(provider_api api, json::value choice) {
 result<> add_parameters(provider_question& q, provider_api api, const json::object& from) {
   for (const auto& [key, value] : from) {
     const auto name = std::string_view{key.data(), key.size()};
-    if (is_reserved(name))
+    if (is_reserved_parameter(name))
       return bad_request("parameter \"" + std::string{name} +
                          "\" cannot be set; remove it from the parameters of the model");
     if (name == "model" && value.is_string())
@@ -358,6 +352,10 @@ bool takes_format_beside_tools(const provider_model_options& options) {
   const auto is_of_openai =
       options.api == provider_api::openai_chat || options.api == provider_api::openai_responses;
   return options.api == provider_api::anthropic || (is_of_openai && is_openai(options.base_url));
+}
+
+bool is_reserved_parameter(std::string_view name) noexcept {
+  return is_one_of(name, {"messages", "input", "system", "tools", "stream", "stream_options", "n"});
 }
 
 result<wire_request> write_request(const provider_model_options& options,

@@ -6,6 +6,7 @@
 #include <superstep/models/provider_model.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace superstep::models {
 
@@ -21,6 +22,10 @@ struct wire_request {
 /// content that the provider does not support, and for parameters that users cannot set.
 [[nodiscard]] result<wire_request> write_request(const provider_model_options& options,
                                                  const model_request& request);
+
+/// Whether users cannot set a parameter: the request sets it, or the answer would have several
+/// choices (`n`), of which only the first is read.
+[[nodiscard]] bool is_reserved_parameter(std::string_view name) noexcept;
 
 /// Whether the server accepts a response format beside tools and then still calls the tools: the
 /// servers of OpenAI, Azure and Anthropic.

@@ -410,6 +410,25 @@ BOOST_AUTO_TEST_CASE(budget_without_known_price_is_rejected) {
   BOOST_TEST(has(job.run({"--prices", job.folder / "prices.json"}).err, "m.output: is missing"));
 }
 
+BOOST_AUTO_TEST_CASE(parameters_of_model_are_checked_and_priced) {
+  auto fickle = fickle_server{};
+  fickle.refusal = [](int) { return std::string{}; };
+  const auto job =
+      stopped_job{fickle.server.address(),
+                  "prices: {m: {input: 1, output: 2}, dear: {input: 100, output: 200}}\n"};
+  const auto end = job.run({"--limit", "1", "--set", "model.parameters.model=dear"});
+  BOOST_TEST(end.exit_code == 0, end.err);
+  BOOST_TEST(job.summary().at("cost").to_number<double>() == 10 * 100e-6 + 5 * 200e-6,
+             boost::test_tools::tolerance(1e-9));
+  const auto unknown =
+      job.run({"--fresh", "--budget-usd", "1", "--set", "model.parameters.model=x"});
+  BOOST_TEST(unknown.exit_code == 1);
+  BOOST_TEST(has(unknown.err, "the price of the model 'x' is not known"), unknown.err);
+  const auto wrong = job.run({"--fresh", "--set", "model.parameters.n=2"});
+  BOOST_TEST(wrong.exit_code == 1);
+  BOOST_TEST(has(wrong.err, "--set: model.parameters: 'n' cannot be set; remove it"), wrong.err);
+}
+
 BOOST_AUTO_TEST_CASE(dollar_budget_of_unnamed_model_is_rejected) {
   const auto job = stopped_job{"http://127.0.0.1:1/v1"};
   job.write("rules.yaml", "default: {text: well}\n");
