@@ -3,13 +3,13 @@
 // that runs wait for, and gives back those that are not in use, each with one statement for all.
 #include "postgres_leases.hpp"
 
+#include "base/visible_text.hpp"
 #include "postgres_db.hpp"
 
 #include <superstep/base/detail/assert.hpp>
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 #include <random>
 #include <utility>
 
@@ -41,7 +41,26 @@ error used_elsewhere(const std::string& thread_id, const char* advice) {
           "thread '" + thread_id + "' is in use by another process" + advice};
 }
 
-error unavailable(const error& why) {
+bool is_lost(const error& e) {
+  return e.code == make_error_code(errc::io_failed);
+}
+
+/// Whether the server has rejected the id of a thread: SQLSTATE 22… for a NUL byte or a character
+/// that the encoding of the database does not have, 54… for an id that is too long.
+bool is_about_id(const error& e) {
+  return e.text.find("(SQLSTATE 22") != std::string::npos ||
+         e.text.find("(SQLSTATE 54") != std::string::npos;
+}
+
+error unavailable(const std::string& thread_id, const error& why) {
+  if (is_about_id(why)) {
+    constexpr auto id_bytes_max = std::size_t{80};
+    return {checkpoint_errc::failed,
+            "thread '" + one_line(thread_id, id_bytes_max) +
+                "': the database cannot store this id: choose one of at most 2,600 bytes without "
+                "NUL bytes, in the encoding of the database (" +
+                why.text + ')'};
+  }
   const auto e = postgres_failed(why);
   return {e.code(), e.what()};
 }
@@ -167,6 +186,29 @@ result<postgres_leases::grants> postgres_leases::ask(const std::vector<std::stri
   return out;
 }
 
+/// Asks for threads. If the server rejects the id of one of them, asks for each alone, because runs
+/// of the other threads must not fail.
+/// @param failed receives the reasons of the threads that could not be asked for
+postgres_leases::grants postgres_leases::ask_for_each(const std::vector<std::string>& threads,
+                                                      failures& failed) {
+  if (threads.empty())
+    return {};
+  auto granted = ask(threads, false);
+  if (granted)
+    return *std::move(granted);
+  auto out = grants{};
+  const auto is_divided = threads.size() > 1 && is_about_id(granted.error());
+  for (const auto& thread_id : threads) {
+    if (is_divided && (granted || !is_lost(granted.error())))
+      granted = ask({thread_id}, false);
+    if (granted)
+      out.merge(*granted);
+    else
+      failed.emplace(thread_id, granted.error());
+  }
+  return out;
+}
+
 result<lease_ptr> postgres_leases::take_now(const std::string& thread_id, bool takes_over,
                                             lease_ptr own) {
   auto left = reconnect_clock{connection_, reconnect_};
@@ -182,8 +224,8 @@ result<lease_ptr> postgres_leases::take_now(const std::string& thread_id, bool t
       return use(thread_id, add(thread_id, found->second), std::move(own));
     }
     asking.unlock();
-    if (granted.error().code != make_error_code(errc::io_failed) || !left.wait())
-      return unavailable(granted.error());
+    if (!is_lost(granted.error()) || !left.wait())
+      return unavailable(thread_id, granted.error());
   }
 }
 
@@ -262,7 +304,7 @@ void postgres_leases::poll(lock_type& lock) {
   auto runs = std::exchange(waiting_, {});
   lock.unlock();
   auto ready = std::vector<std::pair<waiting_run, lease_ptr>>{};
-  auto why = std::optional<error>{};
+  auto failed = failures{};
   {
     const auto asking = std::scoped_lock{connection_mutex_};
     // A run of this process may have taken a thread over since. The server would grant that thread
@@ -273,33 +315,28 @@ void postgres_leases::poll(lock_type& lock) {
       threads.push_back(run.thread_id);
     std::ranges::sort(threads);
     threads.erase(std::ranges::unique(threads).begin(), threads.end());
-    const auto granted = threads.empty() ? result<grants>{grants{}} : ask(threads, false);
-    if (granted)
-      move_ready(runs, ready, [&](waiting_run& run) -> lease_ptr {
-        const auto found = granted->find(run.thread_id);
-        if (found == granted->end())
-          return nullptr;
-        const auto adding = std::scoped_lock{mutex_};
-        return use(run.thread_id, add(run.thread_id, found->second), run.own);
-      });
-    else
-      why = granted.error();
+    const auto granted = ask_for_each(threads, failed);
+    move_ready(runs, ready, [&](waiting_run& run) -> lease_ptr {
+      const auto found = granted.find(run.thread_id);
+      if (found == granted.end())
+        return nullptr;
+      const auto adding = std::scoped_lock{mutex_};
+      return use(run.thread_id, add(run.thread_id, found->second), run.own);
+    });
   }
   for (auto& [run, given] : ready) {
     run.own.reset();
     run.done(std::move(given));
   }
-  const auto is_over = [&](const waiting_run& run) {
-    return why && (why->code != make_error_code(errc::io_failed) || connection_.is_cancelled() ||
-                   steady::now() - run.since >= reconnect_);
-  };
   auto left = std::vector<waiting_run>{};
   for (auto& run : runs) {
-    if (is_over(run)) {
-      run.own.reset(); // before the callback, so that the next run in the queue can proceed
-      run.done(unavailable(*why));
-    } else {
+    const auto why = failed.find(run.thread_id);
+    if (why == failed.end() || (is_lost(why->second) && !connection_.is_cancelled() &&
+                                steady::now() - run.since < reconnect_)) {
       left.push_back(std::move(run));
+    } else {
+      run.own.reset(); // before the callback, so that the next run in the queue can proceed
+      run.done(unavailable(run.thread_id, why->second));
     }
   }
   ready.clear();

@@ -72,7 +72,8 @@ private:
     callback done;
     std::chrono::steady_clock::time_point since;
   };
-  using grants = std::map<std::string, std::int64_t>; // fences by thread id
+  using grants = std::map<std::string, std::int64_t>;         // fences by thread id
+  using failures = std::map<std::string, error, std::less<>>; // by thread id
   using lock_type = std::unique_lock<std::mutex>;
 
   held_lease& add(const std::string& thread_id, std::int64_t fence);
@@ -83,6 +84,7 @@ private:
   [[nodiscard]] lease_ptr use_if_held(const std::string& thread_id, const lease_ptr& own);
   void release(const std::string& thread_id, std::int64_t fence) noexcept;
   [[nodiscard]] result<grants> ask(const std::vector<std::string>& threads, bool takes_over);
+  [[nodiscard]] grants ask_for_each(const std::vector<std::string>& threads, failures& failed);
   [[nodiscard]] result<lease_ptr> take_now(const std::string& thread_id, bool takes_over,
                                            lease_ptr own);
   void work();

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -309,6 +310,33 @@ BOOST_AUTO_TEST_CASE(lease_lasts_until_writes_of_its_run_are_saved) {
     s->check(contract::key);
   }
   BOOST_TEST(two->list(contract::key, {}, contract::usual_layout()).size() == 30U);
+}
+
+BOOST_AUTO_TEST_CASE(rejected_thread_id_does_not_affect_other_threads) {
+  auto long_id = std::string{}; // PostgreSQL cannot compress it
+  for (auto i = 0U; i < 1'000; ++i)
+    long_id += std::to_string(i * 2'654'435'761U);
+  const auto held = take(*two); // a run of the same process waits for this thread meanwhile
+  auto waiting = ask(*one, busy_policy::wait);
+  auto good_runs = std::vector<future_lease>{};
+  auto bad_runs = std::vector<future_lease>{};
+  for (auto i = 0; i < 20; ++i) {
+    const auto number = std::to_string(i);
+    good_runs.push_back(ask(*one, busy_policy::wait, "t" + number));
+    bad_runs.push_back(ask(*one, busy_policy::wait, long_id + number));
+    bad_runs.push_back(ask(*one, busy_policy::wait, '\0' + number));
+  }
+  for (auto& run : good_runs) {
+    const auto got = run.get();
+    BOOST_TEST(got.has_value(), (got ? std::string{} : got.error().text));
+  }
+  for (auto& run : bad_runs) {
+    const auto got = run.get();
+    BOOST_TEST_REQUIRE(!got.has_value());
+    BOOST_TEST(got.error().text.find("the database cannot store this id") != std::string::npos,
+               got.error().text);
+  }
+  BOOST_TEST((waiting.wait_for(milliseconds{0}) == std::future_status::timeout));
 }
 
 BOOST_AUTO_TEST_CASE(waiting_run_fails_when_checkpointer_is_closed) {
