@@ -38,6 +38,21 @@ struct place {
   throw nb::type_error(text.c_str());
 }
 
+/// Returns the UTF-8 form of a str, as text_of() does.
+std::string_view text_at(nb::handle from, const place& at) {
+  if (!PyUnicode_Check(from.ptr()))
+    throw_type(at, from, "it must be a str");
+  auto size = Py_ssize_t{0};
+  const auto* const text = PyUnicode_AsUTF8AndSize(from.ptr(), &size);
+  if (text != nullptr)
+    return {text, static_cast<std::size_t>(size)};
+  if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError) == 0)
+    throw nb::python_error();
+  PyErr_Clear();
+  const auto error = at.text() + " contains a lone surrogate, which UTF-8 cannot represent";
+  throw nb::value_error(error.c_str());
+}
+
 json::value integer_of(nb::handle from, const place& at) {
   auto overflow = 0;
   const auto small = PyLong_AsLongLongAndOverflow(from.ptr(), &overflow);
@@ -71,7 +86,7 @@ json::object object_of(nb::handle from, const place& at, int depth) {
     const auto here = place{at.root, at.pack, &at, key};
     if (!PyUnicode_Check(key.ptr()))
       throw_type(here, key, "keys must be str");
-    out.emplace(text_of(key, at.root), value_of(value, here, depth + 1));
+    out.emplace(text_at(key, here), value_of(value, here, depth + 1));
     if (PyDict_Size(from.ptr()) != size)
       throw nb::value_error((at.text() + " was changed while it was converted").c_str());
   }
@@ -125,7 +140,7 @@ json::value value_of(nb::handle from, const place& at, int depth) {
   if (object == Py_None)
     return nullptr;
   if (PyUnicode_Check(object))
-    return json::string(text_of(from, at.root));
+    return json::string(text_at(from, at));
   if (PyBool_Check(object))
     return object == Py_True;
   if (PyLong_Check(object))
@@ -223,13 +238,7 @@ nb::object from_stored(const json::value& from, nb::handle unpack) {
 }
 
 std::string_view text_of(nb::handle from, const std::string& where) {
-  if (!PyUnicode_Check(from.ptr()))
-    throw_type(place{where}, from, "it must be a str");
-  auto size = Py_ssize_t{0};
-  const auto* const text = PyUnicode_AsUTF8AndSize(from.ptr(), &size);
-  if (text == nullptr) // a lone surrogate
-    throw nb::python_error();
-  return {text, static_cast<std::size_t>(size)};
+  return text_at(from, place{where});
 }
 
 json::value to_json(nb::handle from, const std::string& where) {

@@ -49,7 +49,7 @@ namespace nb = nanobind;
 [[nodiscard]] json::object to_json_object(nb::handle from, const std::string& where);
 
 /// Returns the characters of a Python str. Valid as long as the object.
-/// @throws nb::type_error for another object
+/// @throws nb::type_error for another object, nb::value_error for a lone surrogate
 [[nodiscard]] std::string_view text_of(nb::handle from, const std::string& where);
 
 /// The largest number of nested lists and dicts that to_json() accepts, as in parse_json().

@@ -82,10 +82,20 @@ def is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
+def has_utf8_form(text: str) -> bool:
+    """Whether UTF-8 can represent a text. It cannot represent lone surrogates."""
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
+
+
 def checked_text(value: Any, name: str) -> str:
-    """Returns a str. Raises TypeError for another value, with the name of the argument."""
+    """Returns a str. Raises TypeError or ValueError for another value, with the name of the argument."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a str, not {type_text(value)}")
+    if not has_utf8_form(value):
+        raise ValueError(f"{name} contains a lone surrogate, which UTF-8 cannot represent")
     return value
 
 

@@ -42,7 +42,10 @@ def _pack(out: bytearray, value: Any, other: ToExtension, depth: int, sorts: boo
     elif kind is float:
         out += struct.pack(">Bd", 0xCB, value)
     elif kind is str:
-        data = value.encode()
+        try:
+            data = value.encode()
+        except UnicodeEncodeError:
+            raise ValueError("a str contains a lone surrogate, which UTF-8 cannot represent") from None
         _head(out, len(data), (0xA0, 32), (0xD9, 0xDA, 0xDB))
         out += data
     elif kind is bytes:

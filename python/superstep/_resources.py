@@ -14,6 +14,7 @@ from ._functions import (
     checked_text,
     checked_texts,
     checked_ttl,
+    has_utf8_form,
     is_coroutine_function,
     type_text,
 )
@@ -224,11 +225,16 @@ class Store(_Resource):
         limit: int = 100,
         offset: int = 0,
     ) -> list[tuple[str, ...]]:
-        """Returns the namespaces that start with ``prefix`` and end with ``suffix``."""
+        """Returns the namespaces that start with ``prefix`` and end with ``suffix``.
+
+        Longer namespaces are cut to ``max_depth`` labels, at least 1, and listed once.
+        """
+        if max_depth is not None and checked_count(max_depth, "max_depth") == 0:
+            raise ValueError("max_depth must be at least 1, not 0")
         found = self._native().list_namespaces(
             _labels(prefix),
             _labels(suffix),
-            None if max_depth is None else checked_count(max_depth, "max_depth"),
+            max_depth,
             checked_count(limit, "limit"),
             checked_count(offset, "offset"),
         )
@@ -257,6 +263,8 @@ def _path_of(path: "str | os.PathLike[str]", kind: str) -> str:
         raise ValueError(f"sqlite_{kind}: ':memory:' is not a path; use memory_{kind}()")
     if "\0" in text:
         raise ValueError(f"sqlite_{kind}: {text!r} contains a zero character")
+    if not has_utf8_form(text):
+        raise ValueError(f"sqlite_{kind}: {text!r} is not UTF-8")
     if text.startswith("file:"):
         raise ValueError(f"sqlite_{kind}: {text!r} is a URI; pass the path of the database")
     return os.path.abspath(text)

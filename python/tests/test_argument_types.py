@@ -122,6 +122,10 @@ def test_states_name_the_wrong_argument() -> None:
         (lambda s: s.search((), limit=None), "limit must be an int, not None"),
         (lambda s: s.search((), limit=-1), "limit must be at least 0 .*, not -1"),
         (lambda s: s.list_namespaces(max_depth="1"), "max_depth must be an int, not a str"),
+        (lambda s: s.list_namespaces(max_depth=0), "max_depth must be at least 1, not 0"),
+        (lambda s: s.get(("\ud800",), "k"), "an item of namespace contains a lone surrogate"),
+        (lambda s: s.put(("a",), "\ud800", {}), "key contains a lone surrogate"),
+        (lambda s: s.put(("a",), "k", {"v": ["\ud800"]}), r"\['v'\]\[0\] contains a lone surrogate"),
         (lambda s: ss.memory_store(fields="text"), "fields must be a list of str, not a str"),
         (lambda s: ss.memory_store(embed=wrong), "embed must be a function of a list of texts, not an int"),
     ],
@@ -153,6 +157,7 @@ def test_resources_name_the_wrong_argument(tmp_path: pathlib.Path) -> None:
         (lambda: ss.engine(-1), "workers must be at least 0"),
         (lambda: ss.memory_store(embed=coroutine_function), "embed must be a plain function"),
         (lambda: ss.sqlite_store(tmp_path / "a\0b"), "contains a zero character"),
+        (lambda: ss.sqlite_store(tmp_path / "\udcff"), r"sqlite_store: '.*\\udcff' is not UTF-8"),
     ):
         with pytest.raises((TypeError, ValueError), match=text):
             make()

@@ -355,6 +355,11 @@ def test_prune_keeps_the_values_of_delta_channels(saver: PostgresSaver) -> None:
     assert left == [5, 4, 3, 2]
 
 
+def test_name_of_packed_values_is_no_channel(saver: PostgresSaver) -> None:
+    with pytest.raises(ValueError, match="no channel may have the name '\\$msgpack'"):
+        put(saver, new_thread(), {"$msgpack": 1})
+
+
 def test_prune_checks_its_strategy(saver: PostgresSaver) -> None:
     config = new_thread()
     thread = config["configurable"]["thread_id"]

@@ -159,7 +159,10 @@ def test_durability(tmp_path: pathlib.Path, durability: str) -> None:
         ({"a": [0, object()]}, r"state\['last'\]\['a'\]\[1\]: an object cannot be stored"),
         ({1: {object}}, r"state\['last'\]: a type cannot be stored"),
         (types.SimpleNamespace(), r"state\['last'\]: a types.SimpleNamespace cannot be stored"),
-        ("\ud800", "surrogates not allowed"),
+        ("\ud800", r"state\['last'\] contains a lone surrogate, which UTF-8 cannot represent"),
+        ({"a": ["\ud800"]}, r"state\['last'\]\['a'\]\[0\] contains a lone surrogate"),
+        ({"\ud800": 1}, r"state\['last'\]\['.ud800'\] contains a lone surrogate"),
+        (("\ud800",), r"state\['last'\]: a str contains a lone surrogate"),
     ],
 )
 def test_value_that_cannot_be_saved_is_named(tmp_path: pathlib.Path, value: Any, text: str) -> None:

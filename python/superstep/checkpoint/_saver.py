@@ -188,6 +188,8 @@ class Saver(BaseCheckpointSaver[Any]):
         if known is not None and known[0] != parent:
             known = None
         versions = checkpoint["channel_versions"]
+        if "$msgpack" in versions:
+            raise ValueError("no channel may have the name '$msgpack', which marks packed values")
         unchanged = {k: None for k, v in versions.items() if known and known[1].get(k) == v}
         wrap = self._wrapper()
         rest: "dict[str, Any]" = {
