@@ -185,12 +185,13 @@ std::string postgres_database::chain_sql(std::string_view columns) const {
 }
 
 /// Transactions that write exclude each other by a lock. The sink's calls of save() do not take it;
-/// see postgres_sink::run().
+/// see postgres_sink::run(). Each statement must see what was committed while the transaction
+/// waited for the lock, whatever the default isolation level of the database or the role is.
 void postgres_database::begin(transaction kind) {
   SUPERSTEP_ASSERT(!transaction_);
   auto left = reconnect_clock{connection_, reconnect_};
   while (true) {
-    auto begun = connection_.run_script("begin");
+    auto begun = connection_.run_script("begin isolation level read committed");
     if (begun)
       break;
     const auto was_lost = begun.error().code == make_error_code(errc::io_failed);

@@ -165,8 +165,8 @@ BOOST_AUTO_TEST_CASE(newer_schema_is_refused_without_a_change) {
                         reports(ss::checkpoint_errc::newer_format, {"format 99"}));
 }
 
-BOOST_AUTO_TEST_CASE(processes_create_the_schema_at_the_same_time) {
-  clear_database();
+/// Opens checkpointers at the same time, as processes do. Returns how many could not be opened.
+int failures_of_concurrent_opens() {
   auto failed = std::atomic<int>{0};
   {
     auto all = std::vector<std::jthread>{};
@@ -180,7 +180,22 @@ BOOST_AUTO_TEST_CASE(processes_create_the_schema_at_the_same_time) {
         }
       });
   }
-  BOOST_TEST(failed == 0);
+  return failed;
+}
+
+BOOST_AUTO_TEST_CASE(processes_create_the_schema_at_the_same_time) {
+  clear_database();
+  BOOST_TEST(failures_of_concurrent_opens() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(schema_is_created_at_any_default_isolation_level) {
+  for (const auto* level : {"repeatable read", "serializable"}) {
+    clear_database();
+    shared_server().run("alter role current_user set default_transaction_isolation = '" +
+                        std::string{level} + '\'');
+    BOOST_TEST(failures_of_concurrent_opens() == 0, level);
+    shared_server().run("alter role current_user reset default_transaction_isolation");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(errors_of_unusable_servers_contain_no_password) {
