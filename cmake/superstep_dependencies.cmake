@@ -25,8 +25,14 @@ function(superstep_find_library target library header)
   find_path(${prefix}_include ${header} PATH_SUFFIXES ${ARGN})
   mark_as_advanced(${prefix}_library ${prefix}_include)
   if(NOT ${prefix}_library OR NOT ${prefix}_include)
-    message(FATAL_ERROR "superstep needs lib${library} with <${header}>: scripts/test installs "
-                        "it on Debian, or set CMAKE_PREFIX_PATH to where it is")
+    string(CONCAT reason "superstep needs lib${library} with <${header}>: scripts/test installs it on "
+                         "Debian, or set CMAKE_PREFIX_PATH to where it is")
+    if(superstep_FIND_REQUIRED)
+      message(FATAL_ERROR "${reason}")
+    endif()
+    set(superstep_FOUND FALSE PARENT_SCOPE)
+    set(superstep_NOT_FOUND_MESSAGE "${reason}" PARENT_SCOPE)
+    return()
   endif()
   add_library(${target} UNKNOWN IMPORTED)
   set_target_properties(${target} PROPERTIES
@@ -47,7 +53,6 @@ if(NOT TARGET libpq::headers)
     target_include_directories(libpq::headers INTERFACE "${superstep_pq_include}")
   endif()
 endif()
-target_link_libraries(CAF::core INTERFACE Threads::Threads)
 
 # yaml-cpp 0.7 exports `yaml-cpp`, 0.8 `yaml-cpp::yaml-cpp`; this project uses `yaml-cpp`.
 if(NOT TARGET yaml-cpp)

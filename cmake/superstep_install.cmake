@@ -33,8 +33,10 @@ function(superstep_install_library)
   install(TARGETS superstep_library EXPORT superstep-targets)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
   install(EXPORT superstep-targets NAMESPACE superstep:: DESTINATION "${folder}")
-  # The target of the build folder, for the wheel of the Python package.
+  # The package of the build folder, for the wheel of the Python package and for find_package().
   export(EXPORT superstep-targets NAMESPACE superstep:: FILE "${PROJECT_BINARY_DIR}/superstep-targets.cmake")
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/superstep_dependencies.cmake"
+                 "${PROJECT_BINARY_DIR}/superstep_dependencies.cmake" COPYONLY)
   configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/superstep-config.cmake.in"
     "${PROJECT_BINARY_DIR}/superstep-config.cmake" INSTALL_DESTINATION "${folder}")
   write_basic_package_version_file("${PROJECT_BINARY_DIR}/superstep-config-version.cmake"
