@@ -23,11 +23,14 @@ target_compile_options(superstep_options INTERFACE
 target_compile_definitions(superstep_options INTERFACE BOOST_ASIO_NO_DEPRECATED)
 # g++ 12 with inlining reports these warnings falsely in its own library, mainly in std::string's
 # operator+ (GCC bugs 105329, 105651, 105562). The dev and clang builds keep the warnings.
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13
-   AND (SUPERSTEP_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Release"))
-  target_compile_options(superstep_options INTERFACE
-    -Wno-array-bounds -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow
-    -Wno-stringop-overread)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  set(inlines "$<NOT:$<CONFIG:Debug>>")
+  if(SUPERSTEP_SANITIZE)
+    set(inlines 1)
+  endif()
+  foreach(warning IN ITEMS array-bounds maybe-uninitialized restrict stringop-overflow stringop-overread)
+    target_compile_options(superstep_options INTERFACE "$<${inlines}:-Wno-${warning}>")
+  endforeach()
 endif()
 
 # Compiles several sources as one translation unit, which halves the build time. Unnamed namespaces
@@ -37,14 +40,11 @@ if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(superstep_options INTERFACE -Wno-subobject-linkage)
 endif()
 
-if(CMAKE_BUILD_TYPE STREQUAL "Release")
-  # The programs read data of models and servers, so overflows abort, and the tables of the dynamic
-  # linker are read-only. Sanitizers check more and cannot be combined with these options.
-  add_compile_options(-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
-  add_link_options(-Wl,-z,relro,-z,now)
-else()
-  add_compile_definitions(_GLIBCXX_ASSERTIONS SUPERSTEP_ASSERTIONS)
-endif()
+# The programs read data of models and servers, so overflows abort, and the tables of the dynamic
+# linker are read-only. Sanitizers check more and cannot be combined with these options.
+add_compile_options("$<$<CONFIG:Release>:-fstack-protector-strong;-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
+add_link_options("$<$<CONFIG:Release>:-Wl,-z,relro,-z,now>")
+add_compile_definitions("$<$<NOT:$<CONFIG:Release>>:_GLIBCXX_ASSERTIONS;SUPERSTEP_ASSERTIONS>")
 
 # Position-independent code that costs executables next to nothing: the compiler may inline functions,
 # and the linker turns accesses to thread-local variables into those of an executable. The model
