@@ -186,12 +186,14 @@ std::string postgres_database::chain_sql(std::string_view columns) const {
 
 /// Transactions that write exclude each other by a lock. The sink's calls of save() do not take it;
 /// see postgres_sink::run(). Each statement must see what was committed while the transaction
-/// waited for the lock, whatever the default isolation level of the database or the role is.
+/// waited for the lock, whatever the default isolation level of the role is. A lock_timeout of the
+/// role does not apply, because these waits are usual.
 void postgres_database::begin(transaction kind) {
   SUPERSTEP_ASSERT(!transaction_);
   auto left = reconnect_clock{connection_, reconnect_};
   while (true) {
-    auto begun = connection_.run_script("begin isolation level read committed");
+    auto begun =
+        connection_.run_script("begin isolation level read committed; set local lock_timeout = 0");
     if (begun)
       break;
     const auto was_lost = begun.error().code == make_error_code(errc::io_failed);

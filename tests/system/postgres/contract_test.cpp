@@ -10,6 +10,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -196,6 +197,23 @@ BOOST_AUTO_TEST_CASE(schema_is_created_at_any_default_isolation_level) {
     BOOST_TEST(failures_of_concurrent_opens() == 0, level);
     shared_server().run("alter role current_user reset default_transaction_isolation");
   }
+}
+
+BOOST_AUTO_TEST_CASE(deletion_waits_longer_than_lock_timeout_of_role) {
+  clear_database();
+  shared_server().run("alter role current_user set lock_timeout = '10ms'");
+  const auto s = open_with_key({});
+  (void)contract::maker{contract::usual_layout()}.put(*s, 1, nullptr, {});
+  contract::settle(*s);
+  auto other = shared_server().connect(); // as another process that deletes
+  const auto run = [&](const char* statement) { BOOST_TEST(other.run(statement).has_value()); };
+  run("select pg_advisory_lock(hashtext('superstep_threads'))");
+  auto deleted = std::async(std::launch::async, [&] { s->delete_thread(contract::key.thread_id); });
+  BOOST_TEST((deleted.wait_for(std::chrono::milliseconds{100}) == std::future_status::timeout));
+  run("select pg_advisory_unlock(hashtext('superstep_threads'))");
+  BOOST_CHECK_NO_THROW(deleted.get());
+  BOOST_TEST(s->head(contract::key).empty());
+  shared_server().run("alter role current_user reset lock_timeout");
 }
 
 BOOST_AUTO_TEST_CASE(errors_of_unusable_servers_contain_no_password) {
