@@ -352,6 +352,12 @@ std::string model_name_of(const agent& a) {
   return named != nullptr && named->is_string() ? std::string{named->get_string()} : options->model;
 }
 
+std::string model_name_of(const agent& a, const json::object& parameters) {
+  const auto* const named = parameters.if_contains("model");
+  return named != nullptr && named->is_string() ? std::string{named->get_string()}
+                                                : model_name_of(a);
+}
+
 agent_runner::agent_runner(const agent& a, engine& e, event_log* events, trace_log* trace,
                            open_checkpointer open, price_table prices, bool needs_price,
                            std::shared_ptr<const call_activity> activity)
@@ -462,13 +468,9 @@ agent_runner::context_for(row_request& request, const std::shared_ptr<row_trace>
   return std::make_shared<const agent_context>(std::move(out));
 }
 
-/// Returns the prices of the model that a row asks for: its parameter `model`, or the agent's
-/// model.
+/// Returns the prices of the model that a row asks for.
 std::optional<model_price> agent_runner::price_for(const json::object& parameters) const {
-  auto name = model_name_of(agent_);
-  if (const auto* given = parameters.if_contains("model"); given != nullptr && given->is_string())
-    name = given->as_string().c_str();
-  const auto* found = prices_->find(name);
+  const auto* found = prices_->find(model_name_of(agent_, parameters));
   return found != nullptr ? std::optional{*found} : std::nullopt;
 }
 

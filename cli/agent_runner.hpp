@@ -101,6 +101,9 @@ private:
 /// Returns the name of the agent's model, by which prices are found; empty if it has none.
 [[nodiscard]] std::string model_name_of(const agent& a);
 
+/// Returns the name of the model that a row asks for: its parameter `model`, or the agent's model.
+[[nodiscard]] std::string model_name_of(const agent& a, const json::object& parameters);
+
 /// Returns the value of `error.kind` for a run's error, such as `recursion_limit`, `timed_out` or
 /// `model_error`. Scripts may rely on these names.
 [[nodiscard]] std::string error_kind(const run_error& e);

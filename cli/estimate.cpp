@@ -10,6 +10,13 @@
 #include <superstep/messages/history.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
 
 namespace superstep::cli {
 
@@ -33,19 +40,38 @@ std::int64_t tokens_of_agent(const agent& a) {
   return count_tokens_approximately(more);
 }
 
-std::string cost_text(const price_table& prices, const agent& a, std::int64_t tokens) {
-  const auto* price = prices.find(model_name_of(a));
-  if (price == nullptr)
+/// Estimated tokens by the names of the models that the rows ask for.
+using tokens_by_model = std::map<std::string, std::int64_t>;
+
+std::string cost_text(const price_table& prices, const tokens_by_model& tokens) {
+  auto cost = 0.0;
+  auto answers = std::set<double>{}; // prices
+  auto unknown = std::vector<std::string>{};
+  for (const auto& [model, count] : tokens) {
+    const auto* price = prices.find(model);
+    if (price == nullptr) {
+      unknown.push_back('\'' + model + '\'');
+      continue;
+    }
+    auto usage = token_usage{};
+    usage.input_tokens = count;
+    constexpr auto units = 1e9; // cost_of() returns billionths of a dollar
+    cost += static_cast<double>(cost_of(usage, *price)) / units;
+    answers.insert(price->output);
+  }
+  if (answers.empty())
     return "cost: the price of the model is not known; add it to the key prices of the agent file, "
            "or use --prices\n";
-  auto usage = token_usage{};
-  usage.input_tokens = tokens;
-  constexpr auto units = 1e9; // cost_of() returns billionths of a dollar
-  return fmt::format(
-      "cost: about {} for these tokens; answers ({} per million tokens) and further calls of "
-      "a row are not included\n",
-      detail::usd_text(static_cast<double>(cost_of(usage, *price)) / units),
-      detail::usd_text(price->output));
+  auto of_answers = detail::usd_text(*answers.begin());
+  if (answers.size() > 1)
+    of_answers += " to " + detail::usd_text(*answers.rbegin());
+  auto without = std::string{};
+  if (!unknown.empty())
+    without =
+        fmt::format(", without the rows of {}, whose price is not known", fmt::join(unknown, ", "));
+  return fmt::format("cost: about {} for these tokens{}; answers ({} per million tokens) and "
+                     "further calls of a row are not included\n",
+                     detail::usd_text(cost), without, of_answers);
 }
 
 } // namespace
@@ -56,9 +82,14 @@ result<std::string> describe_input(const run_arguments& given, const agent& a, b
   const auto prices = prices_of(given.stop, a);
   if (!prices)
     return prices.error();
+  auto tokens = tokens_by_model{};
   const auto found = detail::estimate_input(
       options_of(given, a),
-      [more](const row_request& row) { return more + count_tokens_approximately(row.messages); },
+      [&](const row_request& row) {
+        const auto count = more + count_tokens_approximately(row.messages);
+        tokens[model_name_of(a, row.parameters)] += count;
+        return count;
+      },
       stop);
   if (!found)
     return found.error();
@@ -76,7 +107,9 @@ result<std::string> describe_input(const run_arguments& given, const agent& a, b
     out += fmt::format("first model calls: about {} input tokens, {} per row, at most {}\n",
                        found->tokens, found->tokens / static_cast<std::int64_t>(found->runs),
                        found->tokens_max);
-  return out + cost_text(*prices, a, found->tokens);
+  if (tokens.empty()) // there are no rows
+    tokens[model_name_of(a)] = 0;
+  return out + cost_text(*prices, tokens);
 }
 
 } // namespace superstep::cli
