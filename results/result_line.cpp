@@ -392,6 +392,10 @@ result<void> check_replaced(const std::string& path,
                             std::initializer_list<std::string_view> members) {
   if (!detail::exists(path))
     return {};
+  auto failed = std::error_code{};
+  if (!std::filesystem::is_regular_file(path, failed) && !failed)
+    return error{errc::invalid_argument, path + ": cannot be overwritten, because it is not a "
+                                                "regular file; use another output"};
   auto reader = result_reader::open(path);
   const auto first = reader ? reader->next() : result<bool>{reader.error()};
   if (!first && first.error().code != errc::parse_failed)
