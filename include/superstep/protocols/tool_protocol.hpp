@@ -160,7 +160,7 @@ using tool_protocol_ptr = std::shared_ptr<const tool_protocol>;
 
 /// Creates a protocol by its name. May be called from any thread.
 /// @param name `hermes`, `morph_xml`, `yaml_xml` or `qwen3_coder`; the spellings of the npm package
-/// @ai-sdk-tool/parser (`morphXml`, `yamlXml`, `qwen3coder`) are accepted as well
+/// `@ai-sdk-tool/parser` (`morphXml`, `yamlXml`, `qwen3coder`) are accepted as well
 /// @return the protocol; `errc::not_found` for an unknown name, with the known names in the text
 [[nodiscard]] result<tool_protocol_ptr> make_protocol(std::string_view name);
 
@@ -171,19 +171,19 @@ using tool_protocol_ptr = std::shared_ptr<const tool_protocol>;
 /// Of the four protocols, only this one checks arguments against the schema of the tool. A call
 /// whose arguments do not match is reported as an error and remains text.
 ///
-/// Source: npm package @ai-sdk-tool/parser 4.1.26.
+/// Source: npm package `@ai-sdk-tool/parser` 4.1.26.
 [[nodiscard]] tool_protocol_ptr make_hermes();
 
 /// Creates the protocol `morph_xml`. A call is an XML element named after the tool, with one
 /// element per parameter inside. May be called from any thread.
 ///
-/// Source: npm package @ai-sdk-tool/parser 4.1.26.
+/// Source: npm package `@ai-sdk-tool/parser` 4.1.26.
 [[nodiscard]] tool_protocol_ptr make_morph_xml();
 
 /// Creates the protocol `yaml_xml`. A call is an XML element named after the tool that contains the
 /// arguments as a YAML mapping. May be called from any thread.
 ///
-/// Source: npm package @ai-sdk-tool/parser 4.1.26.
+/// Source: npm package `@ai-sdk-tool/parser` 4.1.26.
 [[nodiscard]] tool_protocol_ptr make_yaml_xml();
 
 /// Creates the protocol `qwen3_coder`. A call is a `<function=NAME>` element with a
@@ -191,7 +191,7 @@ using tool_protocol_ptr = std::shared_ptr<const tool_protocol>;
 /// spellings that models write are accepted, such as `<call>` or `name="…"`. May be called from any
 /// thread.
 ///
-/// Source: npm package @ai-sdk-tool/parser 4.1.26.
+/// Source: npm package `@ai-sdk-tool/parser` 4.1.26.
 [[nodiscard]] tool_protocol_ptr make_qwen3_coder();
 
 /// Converts a tool declaration of the AI SDK to the form that protocols use. May be called from any
