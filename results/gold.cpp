@@ -238,7 +238,7 @@ result<void> expected_rows::for_each(
     const std::function<result<void>(const result_line& row, simdjson::dom::object line,
                                      const json::value& gold)>& see) {
   auto answer = answer_field{options_->answer};
-  const auto read = reader_.for_each([&]() -> result<void> {
+  auto read = reader_.for_each([&]() -> result<void> {
     if (auto checked = check_cancelled(*options_); !checked)
       return checked;
     const auto row = read_result_line(reader_.object(), options_->answer);
