@@ -61,7 +61,7 @@ struct run_write {
 
 namespace detail {
 /// Returns the name of a field, which is the name of its channel.
-template <auto Member>
+template <auto Member, class State = typename field<Member>::state>
 [[nodiscard]] std::string channel_of_field() {
   auto name = std::string{};
   auto index = std::uint32_t{0};
@@ -74,7 +74,7 @@ template <auto Member>
 } // namespace detail
 
 /// Returns the write of a value to a field: `write_of<&state::approved>(true)`.
-template <auto Member, class Value>
+template <auto Member, class Value, class State = typename detail::field<Member>::state>
 [[nodiscard]] run_write write_of(Value&& content) {
   auto written = update{set<Member>(std::forward<Value>(content))};
   auto& first = *written.writes().begin();

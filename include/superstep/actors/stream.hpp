@@ -63,15 +63,14 @@ struct task_writes {
 
   /// Returns the value that the task wrote to a field: `wrote<&State::field>()`. Null if it did not
   /// write the field, or belongs to a graph with another state type. Valid as long as the event.
-  template <auto Member>
+  template <auto Member, class State = typename detail::field<Member>::state>
   [[nodiscard]] const typename detail::field<Member>::type* wrote() const& noexcept {
-    using of = typename detail::field<Member>::state;
-    return program != nullptr && program->state_type() == typeid(struct_block<of>)
+    return program != nullptr && program->state_type() == typeid(struct_block<State>)
                ? written<Member>(writes)
                : nullptr;
   }
   /// Deleted, because the pointer would dangle.
-  template <auto Member>
+  template <auto Member, class State = typename detail::field<Member>::state>
   const typename detail::field<Member>::type* wrote() const&& = delete;
 };
 

@@ -121,9 +121,9 @@ inline constexpr auto model_limit_key = "model";
                                      const call_counts& counts, const message_list& messages);
 
 /// Converts the result of a limit's hook to writes to the field `Member` and to the messages.
-template <auto Member>
+template <auto Member, class State = typename field<Member>::state>
 auto step_of(limit_step said) {
-  using state = typename field<Member>::state;
+  using state = State;
   auto out = hook_step<state>{};
   if (said.counts)
     out.update.add(set<Member>(*std::move(said.counts)));
@@ -134,9 +134,9 @@ auto step_of(limit_step said) {
 }
 
 /// Makes the hook that resets the counts of a run when it begins. A resumed run keeps its counts.
-template <auto Member>
+template <auto Member, class State = typename field<Member>::state>
 auto run_counter(std::string key) {
-  using state = typename field<Member>::state;
+  using state = State;
   return [key = std::move(key)](const state& s, runtime) {
     return step_of<Member>(begin_run(s.*Member, key));
   };
@@ -152,10 +152,10 @@ auto run_counter(std::string key) {
 /// @throws std::invalid_argument for options without a maximum, or with at_limit::proceed
 ///
 /// Source: `ModelCallLimitMiddleware` in langchain 1.4.7, agents/middleware/model_call_limit.py.
-template <auto Member>
+template <auto Member, class State = typename detail::field<Member>::state>
 [[nodiscard]] middleware<typename detail::field<Member>::state>
 model_call_limit(model_call_limit_options options) {
-  using state = typename detail::field<Member>::state;
+  using state = State;
   detail::check_limits(options);
   auto out = middleware<state>{};
   out.name = "ModelCallLimitMiddleware";
@@ -178,10 +178,10 @@ model_call_limit(model_call_limit_options options) {
 /// @throws std::invalid_argument for options without a maximum
 ///
 /// Source: `ToolCallLimitMiddleware` in langchain 1.4.7, agents/middleware/tool_call_limit.py.
-template <auto Member>
+template <auto Member, class State = typename detail::field<Member>::state>
 [[nodiscard]] middleware<typename detail::field<Member>::state>
 tool_call_limit(tool_call_limit_options options) {
-  using state = typename detail::field<Member>::state;
+  using state = State;
   detail::check_limits(options);
   auto out = middleware<state>{};
   out.name = "ToolCallLimitMiddleware";
@@ -407,7 +407,7 @@ namespace detail {
 [[nodiscard]] message_middleware todo_list_for(std::string field, todo_list_options options);
 
 /// Returns the name of the field `Member`.
-template <auto Member>
+template <auto Member, class State = typename field<Member>::state>
 std::string name_of_field() {
   auto name = std::string{};
   boost::mp11::mp_for_each<fields_of<typename field<Member>::state>>([&](auto d) {
@@ -427,7 +427,7 @@ std::string name_of_field() {
 /// @return the middleware; any number of runs may use it at once
 ///
 /// Source: `TodoListMiddleware` in langchain 1.4.7, agents/middleware/todo.py.
-template <auto Member>
+template <auto Member, class State = typename detail::field<Member>::state>
 [[nodiscard]] middleware<typename detail::field<Member>::state>
 todo_list(todo_list_options options = {}) {
   static_assert(std::is_same_v<typename detail::field<Member>::type, std::vector<todo>>,

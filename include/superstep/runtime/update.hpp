@@ -257,7 +257,7 @@ template <class Projection, class State>
 }
 
 /// A field of the state and the value that is written to it.
-template <auto Member>
+template <auto Member, class State = typename detail::field<Member>::state>
 struct assignment {
   typename detail::field<Member>::type value; ///< the value that is written
   bool overwrite = false; ///< replaces the value without calling the reducer of the field
@@ -266,7 +266,7 @@ struct assignment {
 /// Returns a write to a field: `set<&chat::calls>(1)`. If the field has a reducer, the reducer
 /// combines the value with the old one. A number of a type that the field may not be able to hold
 /// does not compile: cast it.
-template <auto Member>
+template <auto Member, class State = typename detail::field<Member>::state>
 [[nodiscard]] assignment<Member>
 set(detail::written_as<typename detail::field<Member>::type> value) {
   return {detail::unwrap<typename detail::field<Member>::type>(std::move(value)), false};
@@ -275,7 +275,7 @@ set(detail::written_as<typename detail::field<Member>::type> value) {
 /// Returns a write that replaces the value of a field without calling its reducer (`Overwrite` in
 /// langgraph/types.py). If a super-step overwrites a field with a reducer twice, the run fails with
 /// channel_errc::invalid_update.
-template <auto Member>
+template <auto Member, class State = typename detail::field<Member>::state>
 [[nodiscard]] assignment<Member>
 overwrite(detail::written_as<typename detail::field<Member>::type> value) {
   return {detail::unwrap<typename detail::field<Member>::type>(std::move(value)), true};
@@ -317,7 +317,7 @@ update(assignment<M>, assignment<Ms>...) -> update<typename detail::field<M>::st
 /// Returns the value of the last write to a field, or null if `writes` has none. For the result of
 /// a task (task_snapshot::result). The pointer is valid as long as the writes.
 /// @pre the writes belong to a graph over the struct of the field
-template <auto Member>
+template <auto Member, class State = typename detail::field<Member>::state>
 [[nodiscard]] const typename detail::field<Member>::type*
 written(std::span<const write> writes) noexcept {
   const auto is_of_field = [](const write& w) {

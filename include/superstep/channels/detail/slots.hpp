@@ -122,12 +122,21 @@ template <class State>
              : nullptr;
 }
 
+namespace detail {
+template <class State, class T>
+State struct_of(T State::*);
+} // namespace detail
+
+// g++ 12 gives a template external linkage although its argument is a member of a struct in an
+// unnamed namespace. The linker then merges the code of different structs with the same name in two
+// files. Templates with a member as their argument therefore have the struct as another argument.
+
 /// The place of a channel whose value is a struct member; see kinds.hpp.
-template <auto Member>
+template <auto Member, class State = decltype(detail::struct_of(Member))>
 struct field_place;
 /// The place of a channel whose value is a member of the struct in a struct_block.
 template <class State, class T, T State::*Member>
-struct field_place<Member> {
+struct field_place<Member, State> {
   using value_type = T;
   T& of(state_block& block) const noexcept {
     return static_cast<struct_block<State>&>(block).state.*Member;

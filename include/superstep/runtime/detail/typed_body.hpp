@@ -90,8 +90,8 @@ void into_output(update<State>&& u, const program&, node_output& out) {
   out.writes = std::move(u.writes());
 }
 
-template <auto Member>
-void into_output(assignment<Member>&& a, const program& table, node_output& out) {
+template <auto Member, class State>
+void into_output(assignment<Member, State>&& a, const program& table, node_output& out) {
   into_output(update{std::move(a)}, table, out);
 }
 
