@@ -123,12 +123,11 @@ inline constexpr auto model_limit_key = "model";
 /// Converts the result of a limit's hook to writes to the field `Member` and to the messages.
 template <auto Member, class State = typename field<Member>::state>
 auto step_of(limit_step said) {
-  using state = State;
-  auto out = hook_step<state>{};
+  auto out = hook_step<State>{};
   if (said.counts)
     out.update.add(set<Member>(*std::move(said.counts)));
   if (!said.messages.empty())
-    out.update.add(set<&state::messages>(std::move(said.messages)));
+    out.update.add(set<&State::messages>(std::move(said.messages)));
   out.to = said.to;
   return out;
 }
@@ -136,8 +135,7 @@ auto step_of(limit_step said) {
 /// Makes the hook that resets the counts of a run when it begins. A resumed run keeps its counts.
 template <auto Member, class State = typename field<Member>::state>
 auto run_counter(std::string key) {
-  using state = State;
-  return [key = std::move(key)](const state& s, runtime) {
+  return [key = std::move(key)](const State& s, runtime) {
     return step_of<Member>(begin_run(s.*Member, key));
   };
 }
@@ -153,18 +151,16 @@ auto run_counter(std::string key) {
 ///
 /// Source: `ModelCallLimitMiddleware` in langchain 1.4.7, agents/middleware/model_call_limit.py.
 template <auto Member, class State = typename detail::field<Member>::state>
-[[nodiscard]] middleware<typename detail::field<Member>::state>
-model_call_limit(model_call_limit_options options) {
-  using state = State;
+[[nodiscard]] middleware<State> model_call_limit(model_call_limit_options options) {
   detail::check_limits(options);
-  auto out = middleware<state>{};
+  auto out = middleware<State>{};
   out.name = "ModelCallLimitMiddleware";
   out.before_agent = detail::run_counter<Member>(detail::model_limit_key);
-  out.before_model = {[options](const state& s, runtime) {
+  out.before_model = {[options](const State& s, runtime) {
                         return detail::step_of<Member>(detail::before_model(options, s.*Member));
                       },
                       {jump::finish}};
-  out.after_model = [](const state& s, runtime) {
+  out.after_model = [](const State& s, runtime) {
     return detail::step_of<Member>(detail::after_model(s.*Member));
   };
   return out;
@@ -179,16 +175,14 @@ model_call_limit(model_call_limit_options options) {
 ///
 /// Source: `ToolCallLimitMiddleware` in langchain 1.4.7, agents/middleware/tool_call_limit.py.
 template <auto Member, class State = typename detail::field<Member>::state>
-[[nodiscard]] middleware<typename detail::field<Member>::state>
-tool_call_limit(tool_call_limit_options options) {
-  using state = State;
+[[nodiscard]] middleware<State> tool_call_limit(tool_call_limit_options options) {
   detail::check_limits(options);
-  auto out = middleware<state>{};
+  auto out = middleware<State>{};
   out.name = "ToolCallLimitMiddleware";
   if (!options.tool.empty())
     out.name += '[' + options.tool + ']';
   out.before_agent = detail::run_counter<Member>(detail::key_of(options));
-  out.after_model = {[options](const state& s, runtime) {
+  out.after_model = {[options](const State& s, runtime) {
                        return detail::step_of<Member>(
                            detail::after_model(options, s.*Member, s.messages));
                      },
@@ -428,8 +422,7 @@ std::string name_of_field() {
 ///
 /// Source: `TodoListMiddleware` in langchain 1.4.7, agents/middleware/todo.py.
 template <auto Member, class State = typename detail::field<Member>::state>
-[[nodiscard]] middleware<typename detail::field<Member>::state>
-todo_list(todo_list_options options = {}) {
+[[nodiscard]] middleware<State> todo_list(todo_list_options options = {}) {
   static_assert(std::is_same_v<typename detail::field<Member>::type, std::vector<todo>>,
                 "the field of the to-do list must be a std::vector<superstep::todo>");
   return detail::todo_list_for(detail::name_of_field<Member>(), std::move(options));
