@@ -65,7 +65,7 @@ template <class State>
 struct agent_access {
   using update = superstep::update<State>;
   static const message_list& messages(const State& state) { return state.messages; }
-  static void add_messages(update& to, message_list more) {
+  static void add_messages(update& to, message_list&& more) {
     to.add(set<&State::messages>(std::move(more)));
   }
 };
