@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A state in an unnamed namespace. same_names_other.cpp has another one with the same name.
 #include <superstep/superstep.hpp>
 

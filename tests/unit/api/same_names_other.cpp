@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A state with the name of that in same_names.cpp, but with other fields.
 #include <superstep/superstep.hpp>
 
