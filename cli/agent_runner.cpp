@@ -315,6 +315,12 @@ bool takes_seed(const agent& a) {
              : std::holds_alternative<replayed_model_options>(model);
 }
 
+/// Returns the model that the parameters name; `otherwise` if they name none.
+std::string model_in(const json::object& parameters, const std::string& otherwise) {
+  const auto* const named = parameters.if_contains("model");
+  return named != nullptr && named->is_string() ? std::string{named->get_string()} : otherwise;
+}
+
 } // namespace
 
 std::string error_kind(const run_error& e) {
@@ -346,16 +352,11 @@ std::string error_code_name(const run_error& e) {
 
 std::string model_name_of(const agent& a) {
   const auto* options = std::get_if<provider_model_options>(&a.spec().model);
-  if (options == nullptr)
-    return {};
-  const auto* const named = options->parameters.if_contains("model");
-  return named != nullptr && named->is_string() ? std::string{named->get_string()} : options->model;
+  return options != nullptr ? model_in(options->parameters, options->model) : std::string{};
 }
 
 std::string model_name_of(const agent& a, const json::object& parameters) {
-  const auto* const named = parameters.if_contains("model");
-  return named != nullptr && named->is_string() ? std::string{named->get_string()}
-                                                : model_name_of(a);
+  return model_in(parameters, model_name_of(a));
 }
 
 agent_runner::agent_runner(const agent& a, engine& e, event_log* events, trace_log* trace,
